@@ -1,0 +1,222 @@
+//! JSON bodies: bounded, read once, checked strictly, then parsed with the place of every fault.
+
+use std::{fmt, marker::PhantomData, time::Duration};
+
+use axum::{
+    extract::{FromRequest, Request},
+    http::header,
+};
+use bytes::{Bytes, BytesMut};
+use domain::Invalid;
+use engine::{Fault, Step};
+use http_body_util::BodyExt;
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use serde_path_to_error::{Path, Segment};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::{admission::Admission, doors::Doors, options::LimitsOptions, problem::Problem};
+
+/// How much of a refused body is read and dropped, so that the connection can be kept (`reliability.md` 5).
+const DRAINED_BYTES: usize = 1024 * 1024;
+const DRAINED_WITHIN: Duration = Duration::from_secs(2);
+
+/// What a route reads out of its body.
+pub(crate) trait RequestBody: for<'de> Deserialize<'de> {
+    /// The largest body that the route takes.
+    fn limit(limits: &LimitsOptions) -> usize {
+        limits.body_bytes
+    }
+
+    /// Whether no body at all is as good as `{}`.
+    const MAY_BE_EMPTY: bool = false;
+}
+
+/// A parsed body. Its bytes stay reserved until it is dropped.
+pub(crate) struct Body<T> {
+    pub(crate) value: T,
+    _reserved: Vec<OwnedSemaphorePermit>,
+}
+
+impl<T: RequestBody> FromRequest<Doors> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, doors: &Doors) -> Result<Self, Problem> {
+        let limit = T::limit(&doors.limits);
+        if let Some(coding) = request.headers().get(header::CONTENT_ENCODING)
+            && coding != "identity"
+        {
+            drain(request).await;
+            return Err(Problem::bad_body(
+                "value_error",
+                "a compressed body is not taken",
+            ));
+        }
+        if http_body::Body::size_hint(request.body()).lower() > limit as u64 {
+            drain(request).await;
+            return Err(Problem::too_large(limit));
+        }
+        let within =
+            Duration::try_from_secs_f64(doors.limits.body_timeout_seconds).unwrap_or(Duration::MAX);
+        let (bytes, reserved) =
+            tokio::time::timeout(within, collect(request, limit, &doors.admission))
+                .await
+                .map_err(|_| {
+                    Problem::bad_body("value_error", "the body did not arrive in time")
+                })??;
+        let bytes = if bytes.is_empty() && T::MAY_BE_EMPTY {
+            Bytes::from_static(b"{}")
+        } else {
+            bytes
+        };
+        Ok(Self {
+            value: parse(&bytes)?,
+            _reserved: reserved,
+        })
+    }
+}
+
+async fn collect(
+    request: Request,
+    limit: usize,
+    admission: &Admission,
+) -> Result<(Bytes, Vec<OwnedSemaphorePermit>), Problem> {
+    let announced = http_body::Body::size_hint(request.body()).exact();
+    let announced = announced.and_then(|length| usize::try_from(length).ok());
+    let mut reserved = vec![admission.bytes(announced.unwrap_or(0))?];
+    let mut body = request.into_body();
+    let mut bytes = BytesMut::with_capacity(announced.unwrap_or(0));
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Problem::bad_body("json_invalid", "the body broke off"))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if bytes.len() + data.len() > limit {
+            return Err(Problem::too_large(limit));
+        }
+        if announced.is_none() {
+            reserved.push(admission.bytes(data.len())?);
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok((bytes.freeze(), reserved))
+}
+
+/// Reads and drops what is left of a refused request, within bounds. A client that waits for leave to send is not
+/// given it.
+pub(crate) async fn drain(request: Request) {
+    if request.headers().contains_key(header::EXPECT) {
+        return;
+    }
+    let mut body = request.into_body();
+    let dropped = async {
+        let mut dropped = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            dropped += frame.data_ref().map_or(0, Bytes::len);
+            if dropped > DRAINED_BYTES {
+                return;
+            }
+        }
+    };
+    // What did not come in time is closed upon.
+    let _ = tokio::time::timeout(DRAINED_WITHIN, dropped).await;
+}
+
+fn parse<T: RequestBody>(bytes: &[u8]) -> Result<T, Problem> {
+    domain::check_strict(bytes)
+        .map_err(|invalid| Problem::bad_body(invalid.slug, invalid.message))?;
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    // The check above counted the levels.
+    reader.disable_recursion_limit();
+    let mut track = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(&mut reader, &mut track);
+    object(tracked).map_err(|error| Problem::faults(vec![fault(&track.path(), &error.to_string())]))
+}
+
+/// The place and class of a fault that a deserializer met.
+fn fault(path: &Path, error: &str) -> Fault {
+    let error = error
+        .rsplit_once(" at line ")
+        .map_or(error, |(text, _)| text);
+    let mut loc = vec![Step::Name("body".to_owned())];
+    loc.extend(path.iter().filter_map(|segment| match segment {
+        Segment::Seq { index } => Some(Step::Index(*index)),
+        Segment::Map { key } => Some(Step::Name(key.clone())),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    }));
+    if let Some(name) = error
+        .strip_prefix("missing field `")
+        .and_then(|rest| rest.strip_suffix('`'))
+    {
+        loc.push(Step::Name(name.to_owned()));
+        return Fault {
+            loc,
+            msg: "this field is required".to_owned(),
+            slug: "missing".to_owned(),
+        };
+    }
+    if let Some(invalid) = Invalid::read(error) {
+        return Fault {
+            loc,
+            msg: invalid.message,
+            slug: invalid.slug.to_owned(),
+        };
+    }
+    let expected = error
+        .rsplit_once("expected ")
+        .map_or("", |(_, expected)| expected);
+    let (slug, msg) = match expected {
+        "a string" | "string" | "str" => ("string_type", "must be a string"),
+        "a boolean" => ("bool_type", "must be true or false"),
+        "a sequence" => ("array_type", "must be an array"),
+        "a map" | "an object" => ("object_type", "must be an object"),
+        text if text.starts_with("a model") => (
+            "model_type",
+            "must be a model's name, an object with a `name`, or a list of these",
+        ),
+        text if text.starts_with("struct ") => ("object_type", "must be an object"),
+        _ => ("value_error", "has a wrong type or value"),
+    };
+    Fault {
+        loc,
+        msg: msg.to_owned(),
+        slug: slug.to_owned(),
+    }
+}
+
+/// Reads an object, and nothing but an object: a derived reader would take an array of the members' values as well.
+pub(crate) fn object<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    struct ObjectVisitor<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(members))
+        }
+    }
+
+    deserializer.deserialize_map(ObjectVisitor(PhantomData))
+}
+
+/// A member of a change: absent, given as `null`, or given.
+pub(crate) type Given<T> = Option<Option<T>>;
+
+/// Reads a member that is present: `null` is told from absent.
+pub(crate) fn given<'de, D, T>(deserializer: D) -> Result<Given<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}

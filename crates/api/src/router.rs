@@ -1,0 +1,195 @@
+//! One table of every route. The router and the API document are made from it.
+
+use std::sync::LazyLock;
+
+use axum::{
+    Router,
+    http::header,
+    middleware::from_fn_with_state,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::{
+    Modify, OpenApi,
+    openapi::{
+        ContentBuilder, OpenApi as Document, Ref, ResponseBuilder,
+        path::Operation,
+        security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
+    },
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    dashboard,
+    doors::{Doors, attend},
+    extract::lock,
+    problem::Problem,
+    routes::{calls, functions, health, models, spans},
+    schemas,
+};
+
+/// The head of the document.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Gatewright",
+        description = "Stored functions over language models: validated results, token usage, cost, and a durable \
+                       span of every call."
+    ),
+    components(schemas(schemas::FunctionSort)),
+    modifiers(&BearerToken),
+    tags(
+        (name = "functions", description = "Stored tasks and their revisions"),
+        (name = "calls", description = "Executing functions"),
+        (name = "models", description = "Models that a project registers"),
+        (name = "spans", description = "What was recorded"),
+    )
+)]
+struct Head;
+
+struct BearerToken;
+
+impl Modify for BearerToken {
+    fn modify(&self, document: &mut Document) {
+        let bearer = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some(
+                "A project's token, as `gatewright token create --project NAME` prints it.",
+            ));
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", SecurityScheme::Http(bearer.build()));
+        document.security = Some(vec![SecurityRequirement::new(
+            "token",
+            Vec::<String>::new(),
+        )]);
+    }
+}
+
+/// Everything under `/v2`, as it stands in the document.
+fn v2() -> OpenApiRouter<Doors> {
+    OpenApiRouter::new()
+        .routes(routes!(functions::create, functions::list))
+        .routes(routes!(
+            functions::get,
+            functions::change,
+            functions::delete
+        ))
+        .routes(routes!(functions::revisions))
+        .routes(routes!(functions::at_revision))
+        .routes(routes!(calls::call_latest))
+        .routes(routes!(calls::call_revision))
+        .routes(routes!(models::register, models::list))
+        .routes(routes!(models::get, models::change, models::delete))
+        .routes(routes!(spans::get))
+}
+
+/// Routes whose last parameter takes slashes, raw ones too. A document cannot say that: it shows a plain parameter.
+fn by_name() -> Router<Doors> {
+    Router::new()
+        .route("/functions/by-name/{*name}", get(functions::get_by_name))
+        .route("/models/custom/by-name/{*name}", get(models::get_by_name))
+}
+
+/// The API document, as text.
+pub(crate) static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
+    let v2 = v2()
+        .routes(routes!(functions::get_by_name))
+        .routes(routes!(models::get_by_name));
+    let mut document = Head::openapi();
+    document.merge(OpenApiRouter::<Doors>::new().nest("/v2", v2).into_openapi());
+    let operations = document.paths.paths.values_mut().flat_map(|path| {
+        [
+            &mut path.get,
+            &mut path.post,
+            &mut path.patch,
+            &mut path.delete,
+        ]
+        .into_iter()
+        .flatten()
+    });
+    operations.for_each(refuses_everywhere);
+    document
+        .to_pretty_json()
+        .expect("the document serializes: its keys are strings")
+        + "\n"
+});
+
+/// What every operation may answer, so that no handler has to say it.
+fn refuses_everywhere(operation: &mut Operation) {
+    let refusals = [
+        ("401", "The bearer token is missing or not valid"),
+        ("500", "An internal error occurred"),
+        (
+            "503",
+            "The service is unavailable; `Retry-After` says when to come back",
+        ),
+    ];
+    for (status, description) in refusals {
+        let error = ContentBuilder::new()
+            .schema(Some(Ref::from_schema_name("Error")))
+            .build();
+        let response = ResponseBuilder::new()
+            .description(description)
+            .content("application/json", error)
+            .build();
+        operation
+            .responses
+            .responses
+            .entry(status.to_owned())
+            .or_insert(response.into());
+    }
+}
+
+/// The router of the main address.
+pub(crate) fn router(doors: Doors) -> Router {
+    let (v2, _) = v2().split_for_parts();
+    let v2 = v2
+        .merge(by_name())
+        .fallback(no_route)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn_with_state(doors.clone(), lock));
+    Router::new()
+        .nest("/v2", v2)
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(health::metrics))
+        .route("/openapi.json", get(document))
+        .with_state(doors.clone())
+        .merge(dashboard::routes())
+        .fallback(no_route)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(doors, attend))
+}
+
+/// The router of `metrics.listen`.
+pub(crate) fn metrics_router(doors: Doors) -> Router {
+    Router::new()
+        .route("/metrics", get(health::metrics_elsewhere))
+        .fallback(no_route)
+        .layer(from_fn_with_state(doors.clone(), attend))
+        .with_state(doors)
+}
+
+async fn document() -> impl IntoResponse {
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        DOCUMENT.as_str(),
+    )
+}
+
+async fn no_route(request: axum::extract::Request) -> Problem {
+    crate::extract::drain(request).await;
+    Problem::no_route()
+}
+
+async fn wrong_method(request: axum::extract::Request) -> Problem {
+    crate::extract::drain(request).await;
+    Problem::wrong_method()
+}
+
+/// A panic is a bug: it answers 500 to one request, and the service lives on. The panic hook has reported it.
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    Problem::from(engine::Error::text(engine::Code::Internal, "")).into_response()
+}

@@ -1,0 +1,235 @@
+//! Serving: connections in, requests to the router, and a stop that cuts nobody off.
+
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{Uri, uri::PathAndQuery},
+};
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulShutdown},
+};
+use tokio::{net::TcpListener, sync::Semaphore};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use crate::{
+    doors::{Doors, House, OpenHouse},
+    router,
+};
+
+/// The longest head of a request (`reliability.md` 3).
+const MAX_HEAD_BYTES: usize = 32 * 1024;
+const MAX_HEADERS: usize = 100;
+const HTTP2_STREAMS: u32 = 100;
+const HTTP2_WINDOW: u32 = 64 * 1024;
+/// How long to wait when no connection can be accepted, for want of descriptors mostly.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A server whose addresses are bound: nobody is turned away between now and [`Server::run`].
+pub struct Server {
+    doors: Doors,
+    main: TcpListener,
+    metrics: Option<TcpListener>,
+}
+
+impl Server {
+    /// Binds the addresses.
+    ///
+    /// # Errors
+    /// The address is in use, or not ours.
+    pub async fn bind(house: House) -> io::Result<Self> {
+        let main = listen(house.server.listen).await?;
+        let metrics = match house.metrics.listen {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
+        let mut house = house;
+        house.server.listen = main.local_addr()?;
+        Ok(Self {
+            doors: Arc::new(OpenHouse::new(house)),
+            main,
+            metrics,
+        })
+    }
+
+    /// The main address, with the port that was chosen where none was named.
+    pub fn address(&self) -> SocketAddr {
+        self.doors.server.listen
+    }
+
+    /// Serves until `stop`, lets what was accepted finish, and closes the gateway.
+    pub async fn run(self, stop: CancellationToken) {
+        let Self {
+            doors,
+            main,
+            metrics,
+        } = self;
+        let connections = Arc::new(Semaphore::new(
+            doors.limits.connections.min(Semaphore::MAX_PERMITS),
+        ));
+        let ended = CancellationToken::new();
+        let metrics = metrics.map(|listener| {
+            let (doors, ended) = (doors.clone(), ended.clone());
+            let connections = connections.clone();
+            tokio::spawn(async move {
+                accept(
+                    &doors,
+                    &listener,
+                    router::metrics_router(doors.clone()),
+                    &connections,
+                    &ended,
+                )
+                .await;
+            })
+        });
+
+        let main_router = router::router(doors.clone());
+        let open = accept(&doors, &main, main_router, &connections, &stop).await;
+        let within =
+            Duration::try_from_secs_f64(doors.server.drain_seconds).unwrap_or(Duration::MAX);
+        if tokio::time::timeout(within, open.shutdown()).await.is_err() {
+            tracing::warn!(
+                seconds = within.as_secs(),
+                "some calls did not end in time and were cut off"
+            );
+        }
+        ended.cancel();
+        if let Some(metrics) = metrics {
+            // The listener has nothing to lose.
+            let _ = metrics.await;
+        }
+        doors.gateway.close().await;
+    }
+}
+
+async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let named = |error: io::Error| {
+        io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"))
+    };
+    TcpListener::bind(address).await.map_err(named)
+}
+
+/// Accepts connections until `stop`, and hands back those that are still open.
+async fn accept(
+    doors: &Doors,
+    listener: &TcpListener,
+    router: Router,
+    connections: &Arc<Semaphore>,
+    stop: &CancellationToken,
+) -> GracefulShutdown {
+    let open = GracefulShutdown::new();
+    let builder = Arc::new(builder(doors));
+    loop {
+        let stream = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            },
+        };
+        let Ok(permit) = connections.clone().try_acquire_owned() else {
+            tracing::warn!(
+                limit = doors.limits.connections,
+                "a connection was refused: too many are open"
+            );
+            continue;
+        };
+        // An answer that waits for a delayed acknowledgement takes 40 ms.
+        if stream.set_nodelay(true).is_err() {
+            continue;
+        }
+        let router = router.clone();
+        let service = service_fn(move |request| answer(router.clone(), request));
+        let connection = builder
+            .serve_connection(TokioIo::new(stream), service)
+            .into_owned();
+        let connection = open.watch(connection);
+        tokio::spawn(async move {
+            let _permit = permit;
+            // A connection that breaks concerns nobody but its client.
+            if let Err(error) = connection.await {
+                tracing::trace!(%error, "a connection broke");
+            }
+        });
+    }
+    doors.admission.drain();
+    open
+}
+
+fn builder(doors: &Doors) -> auto::Builder<TokioExecutor> {
+    let head_within =
+        Duration::try_from_secs_f64(doors.limits.header_timeout_seconds).unwrap_or(Duration::MAX);
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        // Without a timer the timeout is silently off.
+        .timer(TokioTimer::new())
+        .header_read_timeout(head_within)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .max_headers(MAX_HEADERS)
+        .half_close(false);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(HTTP2_STREAMS)
+        .initial_stream_window_size(HTTP2_WINDOW)
+        .max_header_list_size(u32::try_from(MAX_HEAD_BYTES).unwrap_or(u32::MAX))
+        .keep_alive_interval(Duration::from_secs(20));
+    builder
+}
+
+async fn answer(
+    router: Router,
+    request: hyper::Request<Incoming>,
+) -> Result<axum::response::Response, Infallible> {
+    let mut request = request.map(Body::new);
+    if let Some(uri) = without_trailing_slash(request.uri()) {
+        *request.uri_mut() = uri;
+    }
+    router.oneshot(request).await
+}
+
+/// One trailing slash counts as none, without a redirect: some clients turn a redirected POST into a GET.
+fn without_trailing_slash(uri: &Uri) -> Option<Uri> {
+    let path = uri
+        .path()
+        .strip_suffix('/')
+        .filter(|path| !path.is_empty())?;
+    let path_and_query = match uri.query() {
+        Some(query) => PathAndQuery::try_from(format!("{path}?{query}")),
+        None => PathAndQuery::try_from(path),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = path_and_query.ok();
+    Uri::from_parts(parts).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_trailing_slash_counts_as_none() {
+        let normal =
+            |text: &str| without_trailing_slash(&text.parse().unwrap()).map(|uri| uri.to_string());
+
+        assert_eq!(
+            normal("/v2/functions/?limit=1").as_deref(),
+            Some("/v2/functions?limit=1")
+        );
+        assert_eq!(normal("http://host/v2/").as_deref(), Some("http://host/v2"));
+        assert_eq!(normal("/v2//").as_deref(), Some("/v2/"));
+        for text in ["/", "/v2", "/v2?a=/"] {
+            assert_eq!(normal(text), None, "{text}");
+        }
+    }
+}

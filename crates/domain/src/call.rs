@@ -1,0 +1,101 @@
+//! A call: one execution of a function.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::{Cost, Invalid, Json, JsonObject, SpanId, Usage};
+
+/// What a caller asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallRequest {
+    /// The input; absent counts as `null`.
+    pub input: Option<Json>,
+    /// The span under which this call is recorded.
+    pub parent_span_id: Option<SpanId>,
+    /// Demonstrations, all of which are used.
+    pub examples: Vec<Example>,
+    /// Kept with the span.
+    pub tags: Tags,
+}
+
+/// A demonstration of what an input should lead to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Example {
+    /// An input.
+    pub input: Json,
+    /// The output that it should lead to.
+    pub output: Json,
+    /// What to note about it.
+    pub comment: Option<String>,
+}
+
+/// Key/value tags of a span. Values are strings, numbers or booleans.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Tags(JsonObject);
+
+impl<'de> Deserialize<'de> for Tags {
+    /// Checks number, lengths and types (`reliability.md` 3).
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = IndexMap::<String, TagValue>::deserialize(deserializer)?;
+        if given.len() > 64 {
+            return Err(de::Error::custom(Invalid::new(
+                "too_long",
+                "at most 64 tags",
+            )));
+        }
+        if given.keys().any(|key| key.chars().count() > 128) {
+            let fault = "a tag's key has at most 128 characters";
+            return Err(de::Error::custom(Invalid::new("string_too_long", fault)));
+        }
+        Ok(Self(
+            given
+                .into_iter()
+                .map(|(key, TagValue(value))| (key, value))
+                .collect(),
+        ))
+    }
+}
+
+struct TagValue(Json);
+
+impl<'de> Deserialize<'de> for TagValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Json::deserialize(deserializer)?;
+        let fault = if value.text().starts_with(['{', '[']) || value.is_null() {
+            Invalid::new(
+                "value_error",
+                "a tag's value is a string, number or boolean",
+            )
+        } else if value.as_string().unwrap_or_default().len() > 1024 {
+            Invalid::new("string_too_long", "a tag's value has at most 1 KiB")
+        } else {
+            return Ok(Self(value));
+        };
+        Err(de::Error::custom(fault))
+    }
+}
+
+/// What comes out of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Text, from a function without an output schema.
+    Message(String),
+    /// A value that satisfies the output schema.
+    Payload(Json),
+}
+
+/// A call that went well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallResult {
+    /// The span that recorded it.
+    pub span_id: SpanId,
+    /// What came out.
+    pub output: Output,
+    /// Whether it came from the cache.
+    pub cached: bool,
+    /// Tokens of all attempts.
+    pub usage: Usage,
+    /// Cost of all attempts.
+    pub cost: Cost,
+}

@@ -1,0 +1,44 @@
+//! The ground floor: the nouns of Gatewright and the seams that part it from the world.
+//!
+//! Nothing here does I/O, reads a clock or knows a provider. Values that come from outside are parsed once, at
+//! construction: a [`FunctionName`] in hand is a valid one.
+
+mod call;
+mod chat;
+mod cost;
+mod embedding;
+mod function;
+mod id;
+mod invalid;
+mod json;
+mod model;
+mod page;
+mod principal;
+mod secret;
+mod settings;
+mod span;
+mod time;
+mod usage;
+
+pub mod seams;
+
+pub use call::{CallRequest, CallResult, Example, Output, Tags};
+pub use chat::{ChatRequest, FinishReason, Generation, Message, OutputSchema, Part, Role};
+pub use cost::{Cost, CostStatus, Price, Usd};
+pub use embedding::{EmbeddingRequest, Embeddings};
+pub use function::{
+    Callee, Definition, Function, FunctionFilter, FunctionName, FunctionSort, Revision, RevisionRef,
+};
+pub use id::{DatasetId, FunctionId, ModelId, ProjectId, RevisionId, SpanId, TokenId, TraceId};
+pub use invalid::Invalid;
+pub use json::{Json, JsonObject, check_strict};
+pub use model::{
+    CustomModel, ExtraHeaders, ModelChoice, ModelKind, ModelName, ModelSpec, identifier,
+};
+pub use page::{Page, Paged};
+pub use principal::{Principal, Project, ProjectName, ProjectScope, Token, TokenHash, TokenKey};
+pub use secret::Secret;
+pub use settings::{Kind as SettingKind, SETTINGS, Setting, Settings};
+pub use span::{Span, SpanKind};
+pub use time::Timestamp;
+pub use usage::Usage;

@@ -1,0 +1,169 @@
+//! Hosts of models, as the engine sees them.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use thiserror::Error;
+
+use crate::{
+    ChatRequest, EmbeddingRequest, Embeddings, ExtraHeaders, Generation, JsonObject, ModelName,
+    Secret,
+};
+
+/// Whose addresses may be dialled (`reliability.md` 7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EgressPolicy {
+    /// An address out of the operator's own file or our table: anywhere.
+    Operator,
+    /// An address that a tenant gave: public ones, and what the operator's list allows.
+    Tenant,
+}
+
+/// One model with options and key, ready to be asked.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The name that it was asked for under.
+    pub name: ModelName,
+    /// The provider's name.
+    pub provider: String,
+    /// What the host calls the model.
+    pub model: String,
+    /// Where the host is; `None` for one without a network.
+    pub api_base: Option<String>,
+    /// Whose address that is.
+    pub egress: EgressPolicy,
+    /// The key for that host.
+    pub key: Option<Secret>,
+    /// Passed on in the body.
+    pub options: JsonObject,
+    /// Passed on as headers.
+    pub extra_headers: ExtraHeaders,
+    /// Settings of the dialect: `api_version`, `region` and the like.
+    pub settings: BTreeMap<String, String>,
+    /// How long one request may take.
+    pub timeout: Duration,
+}
+
+/// What is known of a provider.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// The provider's name.
+    pub provider: String,
+    /// The dialect that it speaks.
+    pub protocol: String,
+    /// Its address, if it has one of its own.
+    pub api_base: Option<String>,
+    /// The operator's key for it.
+    pub key: Option<Secret>,
+    /// Whether its models can be asked for without a registration.
+    pub configured: bool,
+    /// The sensible model to start with, without the provider's name.
+    pub default_model: Option<String>,
+    /// Settings of the dialect.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// A dialect, connected.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// Has a model continue a conversation. Dropping the future closes the connection.
+    async fn chat(
+        &self,
+        target: &Target,
+        request: &ChatRequest,
+    ) -> Result<Generation, ProviderError>;
+
+    /// Has a model embed texts.
+    async fn embed(
+        &self,
+        target: &Target,
+        request: &EmbeddingRequest,
+    ) -> Result<Embeddings, ProviderError>;
+}
+
+/// The providers that there are.
+pub trait Registry: Send + Sync {
+    /// What is known of a provider by its name.
+    fn host(&self, provider: &str) -> Option<&Host>;
+
+    /// The configured hosts, in the order in which a default model is looked for.
+    fn configured(&self) -> Vec<&Host>;
+
+    /// The dialect of that name.
+    fn protocol(&self, name: &str) -> Option<Arc<dyn Provider>>;
+}
+
+/// What kind of failure an upstream request ended in. Retry, fallback and what the caller is told follow from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderErrorKind {
+    /// No connection, or one that broke before the answer's head.
+    Connection,
+    /// No answer in time.
+    Timeout,
+    /// Status 429.
+    RateLimited,
+    /// Status 502, 503 or 504.
+    Overloaded,
+    /// Status 500, another 5xx, 408 or 425.
+    Failed,
+    /// Status 401 or 403.
+    Auth,
+    /// Status 404: the host does not know the model.
+    UnknownModel,
+    /// Status 400, 413, 422 or another 4xx: asking again cannot help.
+    Invalid,
+    /// The provider will not answer for reasons of policy.
+    ContentPolicy,
+    /// The prompt is too long.
+    ContextWindow,
+    /// A body that is not what the protocol promises.
+    Protocol,
+    /// The address may not be dialled.
+    RefusedAddress,
+    /// The target lacks something that its dialect needs.
+    Misconfigured,
+}
+
+impl ProviderErrorKind {
+    /// Whether the same target may be asked again (`interface.md` 15.6).
+    pub const fn may_retry(self) -> bool {
+        matches!(
+            self,
+            Self::Connection | Self::RateLimited | Self::Overloaded
+        )
+    }
+
+    /// Whether the next target may be asked.
+    pub const fn may_fall_back(self) -> bool {
+        !matches!(
+            self,
+            Self::Invalid | Self::ContentPolicy | Self::ContextWindow
+        )
+    }
+}
+
+/// A failed upstream request.
+#[derive(Debug, Clone, Error)]
+#[error("{reason}")]
+pub struct ProviderError {
+    /// What kind of failure.
+    pub kind: ProviderErrorKind,
+    /// The status, if there was an answer.
+    pub status: Option<u16>,
+    /// How long the provider asks to wait.
+    pub retry_after: Option<Duration>,
+    /// What may be told: the provider's own words, filtered, or ours (`reliability.md` 8).
+    pub reason: String,
+}
+
+impl ProviderError {
+    /// A failure without an answer.
+    pub fn new(kind: ProviderErrorKind, reason: impl Into<String>) -> Self {
+        Self {
+            kind,
+            status: None,
+            retry_after: None,
+            reason: reason.into(),
+        }
+    }
+}

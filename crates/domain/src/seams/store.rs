@@ -1,0 +1,163 @@
+//! Storage. One method is one transaction; a backend keeps what it is given, ids and times are made above it.
+//!
+//! A write is durable when its method returns. Every look-up by an id from outside takes a [`ProjectScope`].
+
+use async_trait::async_trait;
+use thiserror::Error;
+
+use crate::{
+    CustomModel, Function, FunctionFilter, FunctionId, FunctionName, ModelId, Page, Paged, Project,
+    ProjectName, ProjectScope, Revision, RevisionId, Span, SpanId, Timestamp, Token, TokenId,
+    TokenKey,
+};
+
+/// Why storage could not do what was asked. Variants are what a caller would do differently.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// A unique name or id is in use.
+    #[error("the name is taken")]
+    Taken,
+    /// The row was changed by someone else since it was read: read it again.
+    #[error("the row was changed in the meantime")]
+    Stale,
+    /// Storage cannot be reached or is shutting down.
+    #[error("storage is unavailable: {0}")]
+    Unavailable(String),
+    /// There is no space left, or the medium is read-only.
+    #[error("storage is full: {0}")]
+    Full(String),
+    /// What was read makes no sense.
+    #[error("storage holds something unreadable: {0}")]
+    Corrupt(String),
+}
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Functions and their revisions.
+#[async_trait]
+pub trait FunctionStore: Send + Sync {
+    /// Keeps a new function, its first revision and its dataset. [`StoreError::Taken`] if the project has the name.
+    async fn insert_function(&self, function: &Function, revision: &Revision) -> Result<()>;
+
+    /// The function, without its revisions.
+    async fn function(&self, scope: ProjectScope, id: FunctionId) -> Result<Option<Function>>;
+
+    /// The function of that name.
+    async fn function_by_name(
+        &self,
+        scope: ProjectScope,
+        name: &FunctionName,
+    ) -> Result<Option<Function>>;
+
+    /// One revision, if it belongs to that function.
+    async fn revision(
+        &self,
+        scope: ProjectScope,
+        function: FunctionId,
+        revision: RevisionId,
+    ) -> Result<Option<Revision>>;
+
+    /// The functions of a project, each with its latest revision.
+    async fn functions(
+        &self,
+        scope: ProjectScope,
+        filter: &FunctionFilter,
+        page: Page,
+    ) -> Result<Paged<(Function, Revision)>>;
+
+    /// The revisions of a function, newest first.
+    async fn revisions(
+        &self,
+        scope: ProjectScope,
+        function: FunctionId,
+        page: Page,
+    ) -> Result<Paged<Revision>>;
+
+    /// Replaces the row of a function whose `version` is one less, and keeps its new revision, if there is one.
+    /// [`StoreError::Stale`] if the row has another version or is gone, [`StoreError::Taken`] for the name.
+    async fn update_function(
+        &self,
+        function: &Function,
+        new_revision: Option<&Revision>,
+    ) -> Result<()>;
+
+    /// Forgets a function and its revisions; its dataset stays. Says whether it was there.
+    async fn delete_function(&self, scope: ProjectScope, id: FunctionId) -> Result<bool>;
+}
+
+/// Custom models.
+#[async_trait]
+pub trait ModelStore: Send + Sync {
+    /// Keeps a new model. [`StoreError::Taken`] if the project has the name.
+    async fn insert_model(&self, model: &CustomModel) -> Result<()>;
+
+    /// The model.
+    async fn model(&self, scope: ProjectScope, id: ModelId) -> Result<Option<CustomModel>>;
+
+    /// The model of that name.
+    async fn model_by_name(&self, scope: ProjectScope, name: &str) -> Result<Option<CustomModel>>;
+
+    /// The newest model of that identifier.
+    async fn model_by_identifier(
+        &self,
+        scope: ProjectScope,
+        identifier: &str,
+    ) -> Result<Option<CustomModel>>;
+
+    /// The models of a project by name.
+    async fn models(&self, scope: ProjectScope, page: Page) -> Result<Paged<CustomModel>>;
+
+    /// Replaces the row of a model whose `version` is one less. [`StoreError::Stale`] or [`StoreError::Taken`].
+    async fn update_model(&self, model: &CustomModel) -> Result<()>;
+
+    /// Forgets a model. Says whether it was there.
+    async fn delete_model(&self, scope: ProjectScope, id: ModelId) -> Result<bool>;
+
+    /// A sealed key of any project, to try the master key on; `None` if no row holds one.
+    async fn any_sealed_model(&self) -> Result<Option<CustomModel>>;
+}
+
+/// Spans.
+#[async_trait]
+pub trait SpanStore: Send + Sync {
+    /// Keeps finished spans, all or none.
+    async fn commit_spans(&self, spans: Vec<Span>) -> Result<()>;
+
+    /// The span.
+    async fn span(&self, scope: ProjectScope, id: SpanId) -> Result<Option<Span>>;
+}
+
+/// Projects and tokens.
+#[async_trait]
+pub trait TokenStore: Send + Sync {
+    /// Keeps a new project. [`StoreError::Taken`] if the name is in use.
+    async fn insert_project(&self, project: &Project) -> Result<()>;
+
+    /// The project of that name.
+    async fn project_by_name(&self, name: &ProjectName) -> Result<Option<Project>>;
+
+    /// All projects by name.
+    async fn projects(&self) -> Result<Vec<Project>>;
+
+    /// Keeps a new token. [`StoreError::Taken`] if its id or hash is in use.
+    async fn insert_token(&self, token: &Token) -> Result<()>;
+
+    /// The token, revoked and expired ones included.
+    async fn token(&self, key: &TokenKey) -> Result<Option<Token>>;
+
+    /// All tokens, oldest first.
+    async fn tokens(&self) -> Result<Vec<Token>>;
+
+    /// Revokes a token. Says whether it was there.
+    async fn revoke_token(&self, id: &TokenId, at: Timestamp) -> Result<bool>;
+}
+
+/// Everything that is kept.
+#[async_trait]
+pub trait Store: FunctionStore + ModelStore + SpanStore + TokenStore {
+    /// Whether a write would go through now.
+    async fn ready(&self) -> Result<()>;
+
+    /// Finishes what waits, syncs and closes. Later writes are [`StoreError::Unavailable`].
+    async fn close(&self);
+}

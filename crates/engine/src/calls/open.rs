@@ -1,0 +1,143 @@
+//! Opening a call: its function, its revision with compiled schemas, its place in a trace.
+
+use std::{sync::Arc, time::Instant};
+
+use domain::{
+    CallRequest, Definition, Function, Principal, ProjectScope, Revision, RevisionId, RevisionRef,
+    SpanId, Timestamp, TraceId,
+    seams::{Clock, Ids, Store},
+};
+use moka::sync::Cache;
+
+use crate::{error::Error, schema::Schema};
+
+/// How many compiled revisions are remembered. A revision never changes, so none of them goes stale.
+const REMEMBERED: u64 = 10_000;
+
+/// Opens calls.
+pub(super) struct Opening {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    compiled: Cache<RevisionId, Arc<Compiled>>,
+}
+
+/// A revision with its schemas, ready to run.
+pub(super) struct Compiled {
+    pub(super) revision: Revision,
+    pub(super) input_schema: Option<Schema>,
+    pub(super) output_schema: Option<Schema>,
+}
+
+/// A call under way.
+pub(super) struct Call {
+    pub(super) scope: ProjectScope,
+    pub(super) function: Function,
+    pub(super) callee: Arc<Compiled>,
+    pub(super) request: CallRequest,
+    pub(super) span_id: SpanId,
+    pub(super) trace_id: TraceId,
+    pub(super) started: Timestamp,
+    pub(super) began: Instant,
+}
+
+impl Call {
+    pub(super) fn definition(&self) -> &Definition {
+        &self.callee.revision.definition
+    }
+}
+
+impl Opening {
+    pub(super) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
+        Self {
+            store,
+            clock,
+            ids,
+            compiled: Cache::new(REMEMBERED),
+        }
+    }
+
+    /// Function, then revision, then parent span: the order of `interface.md` 3.4.
+    pub(super) async fn open(
+        &self,
+        caller: &Principal,
+        which: RevisionRef,
+        request: CallRequest,
+    ) -> Result<Call, Error> {
+        let (began, started) = (Instant::now(), self.clock.now());
+        let scope = caller.scope();
+        let function = self.store.function(scope, which.function).await?;
+        let function = function.ok_or_else(|| Error::not_found("Function"))?;
+        let callee = self
+            .callee(
+                scope,
+                &function,
+                which.revision.unwrap_or(function.revision_id),
+            )
+            .await?;
+        let trace_id = self.trace(scope, request.parent_span_id).await?;
+        let span_id = self.ids.next().into();
+        Ok(Call {
+            scope,
+            function,
+            callee,
+            request,
+            span_id,
+            trace_id,
+            started,
+            began,
+        })
+    }
+
+    async fn callee(
+        &self,
+        scope: ProjectScope,
+        function: &Function,
+        id: RevisionId,
+    ) -> Result<Arc<Compiled>, Error> {
+        let missing = || Error::not_found("Function revision");
+        if let Some(known) = self.compiled.get(&id) {
+            return (known.revision.function_id == function.id)
+                .then_some(known)
+                .ok_or_else(missing);
+        }
+        let revision = self
+            .store
+            .revision(scope, function.id, id)
+            .await?
+            .ok_or_else(missing)?;
+        let compiled = Arc::new(Compiled::new(revision)?);
+        self.compiled.insert(id, compiled.clone());
+        Ok(compiled)
+    }
+
+    async fn trace(&self, scope: ProjectScope, parent: Option<SpanId>) -> Result<TraceId, Error> {
+        let Some(parent) = parent else {
+            return Ok(self.ids.next().into());
+        };
+        let parent = self.store.span(scope, parent).await?;
+        parent
+            .map(|span| span.trace_id)
+            .ok_or_else(|| Error::not_found("Parent span"))
+    }
+}
+
+impl Compiled {
+    fn new(revision: Revision) -> Result<Self, Error> {
+        let compile = |schema| Schema::compile(schema).map_err(Error::internal);
+        let definition = &revision.definition;
+        let checks_input = definition.configuration.input_validation();
+        let input_schema = definition
+            .input_schema
+            .as_ref()
+            .filter(|_| checks_input)
+            .map(compile)
+            .transpose()?;
+        let output_schema = definition.output_schema.as_ref().map(compile).transpose()?;
+        Ok(Self {
+            revision,
+            input_schema,
+            output_schema,
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! The gateway: all that the doors may touch.
+
+use std::sync::Arc;
+
+use domain::{
+    ModelName,
+    seams::{Clock, Ids, Registry, Store, StoreError},
+};
+use thiserror::Error;
+use tokio::sync::Mutex;
+
+use crate::{
+    auth::Auth,
+    calls::Calls,
+    functions::Functions,
+    models::Models,
+    options::Options,
+    route::Routes,
+    spans::{SpanWriter, SpanWriterTask, Spans},
+    vault::{Vault, VaultError},
+};
+
+/// The services, one per noun.
+pub struct Gateway {
+    /// Checks tokens.
+    pub auth: Auth,
+    /// Functions and their revisions.
+    pub functions: Functions,
+    /// Custom models.
+    pub models: Models,
+    /// Calls of functions.
+    pub calls: Arc<Calls>,
+    /// What was recorded.
+    pub spans: Spans,
+    store: Arc<dyn Store>,
+    span_writer: Mutex<Option<SpanWriterTask>>,
+}
+
+/// What the gateway stands on.
+pub struct Ground {
+    /// Where rows are kept.
+    pub store: Arc<dyn Store>,
+    /// The hosts of models.
+    pub registry: Arc<dyn Registry>,
+    /// What seals provider keys.
+    pub vault: Vault,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Makes ids.
+    pub ids: Arc<dyn Ids>,
+}
+
+/// Why the gateway does not open.
+#[derive(Debug, Error)]
+pub enum GatewayError {
+    /// Provider keys are kept that this master key does not open.
+    #[error(
+        "the provider keys in the store cannot be opened: {0}; start with the master key that sealed them"
+    )]
+    MasterKey(#[from] VaultError),
+    /// Storage does not work.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Gateway {
+    /// Opens the gateway: checks the master key against what is kept and starts the span writer.
+    ///
+    /// # Errors
+    /// [`GatewayError`].
+    pub async fn open(ground: Ground, options: &Options) -> Result<Self, GatewayError> {
+        let Ground {
+            store,
+            registry,
+            vault,
+            clock,
+            ids,
+        } = ground;
+        if let Some(model) = store.any_sealed_model().await? {
+            let sealed = model.sealed_key.as_deref().unwrap_or_default();
+            vault.open(model.project, model.id, sealed)?;
+        }
+        let vault = Arc::new(vault);
+        let (spans, span_writer) = SpanWriter::start(store.clone());
+        let routes = Routes::new(store.clone(), vault.clone(), registry, options);
+        let calls = Calls::new(&store, routes, spans, (&clock, &ids), options);
+        Ok(Self {
+            auth: Auth::new(store.clone(), clock.clone()),
+            functions: Functions {
+                store: store.clone(),
+                clock: clock.clone(),
+                ids: ids.clone(),
+            },
+            models: Models {
+                store: store.clone(),
+                vault,
+                clock,
+                ids,
+            },
+            calls: Arc::new(calls),
+            spans: Spans {
+                store: store.clone(),
+            },
+            store,
+            span_writer: Mutex::new(Some(span_writer)),
+        })
+    }
+
+    /// The model that is asked when nobody is named.
+    pub fn default_model(&self) -> &ModelName {
+        self.calls.default_model()
+    }
+
+    /// Whether calls could be recorded now.
+    pub async fn is_ready(&self) -> bool {
+        self.store.ready().await.is_ok()
+    }
+
+    /// Writes what still waits and closes storage. What comes after is refused.
+    pub async fn close(&self) {
+        if let Some(writer) = self.span_writer.lock().await.take() {
+            writer.stop().await;
+        }
+        self.store.close().await;
+    }
+}

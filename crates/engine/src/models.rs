@@ -1,0 +1,256 @@
+//! Custom models: register, read, change, delete. Their keys are sealed before they are kept and never read back out.
+
+use std::sync::Arc;
+
+use domain::{
+    CustomModel, ExtraHeaders, Invalid, Json, ModelId, ModelKind, ModelName, Page, Paged,
+    Principal, Secret,
+    seams::{Clock, Ids, Store, StoreError},
+};
+use indexmap::IndexMap;
+
+use crate::{
+    error::{Code, Error},
+    vault::Vault,
+};
+
+const MAX_EXTRA_BYTES: usize = 64 * 1024;
+const MAX_KEY_BYTES: usize = 4 * 1024;
+
+/// The service of custom models.
+pub struct Models {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) vault: Arc<Vault>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+}
+
+/// A model to be registered.
+#[derive(Debug, Clone)]
+pub struct NewModel {
+    /// What it is asked for by.
+    pub name: String,
+    /// `<provider>/<model_name>`.
+    pub identifier: ModelName,
+    /// Whose dialect and address it has; out of the identifier when absent.
+    pub provider: Option<String>,
+    /// What it is for.
+    pub kind: ModelKind,
+    /// Provider settings.
+    pub extra: Option<Json>,
+    /// Its key.
+    pub api_key: Option<Secret>,
+}
+
+/// Changes to a custom model. The outer `None` leaves a member as it is, the inner one clears it.
+#[derive(Debug, Clone, Default)]
+pub struct ModelChange {
+    /// A new name.
+    pub name: Option<String>,
+    /// A new identifier.
+    pub identifier: Option<ModelName>,
+    /// A new provider.
+    pub provider: Option<Option<String>>,
+    /// What it is for.
+    pub kind: Option<Option<ModelKind>>,
+    /// Provider settings, replaced whole.
+    pub extra: Option<Option<Json>>,
+    /// A new key.
+    pub api_key: Option<Option<Secret>>,
+}
+
+impl Models {
+    /// Registers a model.
+    ///
+    /// # Errors
+    /// `Conflict` for a taken name, `RequestValidation` for lengths, headers and keys that do not hold.
+    pub async fn register(&self, caller: &Principal, new: NewModel) -> Result<CustomModel, Error> {
+        let mut model = CustomModel {
+            id: self.ids.next().into(),
+            project: caller.scope().project(),
+            name: new.name,
+            provider: new.provider.unwrap_or_else(|| provider_of(&new.identifier)),
+            identifier: new.identifier,
+            kind: new.kind,
+            extra: new.extra.unwrap_or_else(no_extra),
+            sealed_key: None,
+            version: 1,
+            created_at: self.clock.now(),
+        };
+        check(&model)?;
+        model.sealed_key = self.seal(&model, new.api_key)?;
+        match self.store.insert_model(&model).await {
+            Ok(()) => Ok(model),
+            Err(StoreError::Taken) => Err(name_taken(&model.name)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The model.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn get(&self, caller: &Principal, id: ModelId) -> Result<CustomModel, Error> {
+        self.store
+            .model(caller.scope(), id)
+            .await?
+            .ok_or_else(missing)
+    }
+
+    /// The model of that name.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn get_by_name(&self, caller: &Principal, name: &str) -> Result<CustomModel, Error> {
+        self.store
+            .model_by_name(caller.scope(), name)
+            .await?
+            .ok_or_else(missing)
+    }
+
+    /// The models of the project by name.
+    ///
+    /// # Errors
+    /// `ServiceUnavailable`.
+    pub async fn list(&self, caller: &Principal, page: Page) -> Result<Paged<CustomModel>, Error> {
+        Ok(self.store.models(caller.scope(), page).await?)
+    }
+
+    /// Changes a model.
+    ///
+    /// # Errors
+    /// `NotFound`, `Conflict`, `RequestValidation`.
+    pub async fn change(
+        &self,
+        caller: &Principal,
+        id: ModelId,
+        change: &ModelChange,
+    ) -> Result<CustomModel, Error> {
+        loop {
+            let current = self.get(caller, id).await?;
+            let changed = self.apply(&current, change)?;
+            if changed == current {
+                return Ok(current);
+            }
+            match self.store.update_model(&changed).await {
+                Ok(()) => return Ok(changed),
+                // Somebody else was first: look again. Each round means that another writer got through.
+                Err(StoreError::Stale) => {}
+                Err(StoreError::Taken) => return Err(name_taken(&changed.name)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Forgets a model.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn delete(&self, caller: &Principal, id: ModelId) -> Result<(), Error> {
+        let was_there = self.store.delete_model(caller.scope(), id).await?;
+        was_there.then_some(()).ok_or_else(missing)
+    }
+
+    fn apply(&self, current: &CustomModel, change: &ModelChange) -> Result<CustomModel, Error> {
+        let mut model = current.clone();
+        let provider_was_implied = model.provider == provider_of(&model.identifier);
+        model.name = change.name.clone().unwrap_or(model.name);
+        model.identifier = change.identifier.clone().unwrap_or(model.identifier);
+        match &change.provider {
+            Some(Some(provider)) => model.provider.clone_from(provider),
+            None if !provider_was_implied => {}
+            _ => model.provider = provider_of(&model.identifier),
+        }
+        model.kind = change.kind.map_or(model.kind, Option::unwrap_or_default);
+        if let Some(extra) = &change.extra {
+            model.extra = extra.clone().unwrap_or_else(no_extra);
+        }
+        match &change.api_key {
+            Some(key) => model.sealed_key = self.seal(&model, key.clone())?,
+            // A key goes only to the host that it was stored for (`reliability.md` 7).
+            None if origin(&model.extra) != origin(&current.extra) => model.sealed_key = None,
+            None => {}
+        }
+        check(&model)?;
+        if model != *current {
+            model.version += 1;
+        }
+        Ok(model)
+    }
+
+    fn seal(&self, model: &CustomModel, key: Option<Secret>) -> Result<Option<Vec<u8>>, Invalid> {
+        let Some(key) = key.filter(|key| !key.expose().is_empty()) else {
+            return Ok(None);
+        };
+        let visible = key.expose().bytes().all(|byte| byte.is_ascii_graphic());
+        if key.expose().len() > MAX_KEY_BYTES || !visible {
+            return Err(Invalid::new(
+                "value_error",
+                "a key is at most 4096 visible ASCII characters",
+            )
+            .at("api_key"));
+        }
+        Ok(Some(self.vault.seal(model.project, model.id, &key)))
+    }
+}
+
+fn missing() -> Error {
+    Error::not_found("Custom model")
+}
+
+fn name_taken(name: &str) -> Error {
+    Error::text(
+        Code::Conflict,
+        format!("a custom model named `{name}` already exists"),
+    )
+}
+
+fn no_extra() -> Json {
+    Json::parse("{}").expect("an empty object is JSON")
+}
+
+/// The part of an identifier before the slash, lower case (`interface.md` 5.1).
+fn provider_of(identifier: &ModelName) -> String {
+    identifier
+        .split()
+        .map_or_else(String::new, |(provider, _)| provider.to_lowercase())
+}
+
+fn origin(extra: &Json) -> Option<String> {
+    let api_base = extra.to_value().get("api_base")?.as_str()?.to_owned();
+    let (scheme, rest) = api_base.split_once("://").unwrap_or(("", &api_base));
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    Some(format!("{scheme}://{host}").to_lowercase())
+}
+
+fn check(model: &CustomModel) -> Result<(), Invalid> {
+    for (member, text) in [("name", &model.name), ("provider", &model.provider)] {
+        let fault = match text.chars().count() {
+            0 => Invalid::new("string_too_short", "must have at least 1 character"),
+            256.. => Invalid::new("string_too_long", "must have at most 255 characters"),
+            _ => continue,
+        };
+        return Err(fault.at(member));
+    }
+    check_extra(&model.extra).map_err(|invalid| invalid.at("extra"))
+}
+
+fn check_extra(extra: &Json) -> Result<(), Invalid> {
+    if !extra.is_object() {
+        return Err(Invalid::new("object_type", "must be an object"));
+    }
+    if extra.text().len() > MAX_EXTRA_BYTES {
+        return Err(Invalid::new("too_long", "must have at most 64 KiB"));
+    }
+    let members: IndexMap<String, Json> = serde_json::from_str(extra.text())
+        .map_err(|_| Invalid::new("object_type", "must be an object"))?;
+    let Some(headers) = members.get("headers").filter(|headers| !headers.is_null()) else {
+        return Ok(());
+    };
+    let refused = || Invalid::new("object_type", "must be an object of strings").at("headers");
+    let headers: IndexMap<String, String> =
+        serde_json::from_str(headers.text()).map_err(|_| refused())?;
+    ExtraHeaders::parse(headers)
+        .map(drop)
+        .map_err(|invalid| invalid.at("headers"))
+}

@@ -1,0 +1,177 @@
+//! The command line: which commands there are and what each is given.
+
+mod config;
+mod project;
+mod serve;
+mod table;
+mod token;
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use clap::{Args, Parser, Subcommand};
+use domain::{ProjectName, seams::Store};
+
+use crate::{
+    config::{Config, Sources},
+    telemetry,
+};
+
+/// Stores functions (instructions, schemas, a model) and runs them against language models.
+#[derive(Debug, Parser)]
+#[command(name = "gatewright", version, arg_required_else_help = true)]
+#[command(
+    after_help = "`gatewright serve` starts with no configuration at all; `gatewright config` prints what it would use."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Where the configuration and the data are.
+#[derive(Debug, Args)]
+struct Place {
+    /// The configuration file; without one, defaults and environment variables
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// The data directory [default: ./gatewright-data]
+    #[arg(long, value_name = "DIR", global = true)]
+    data_dir: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the server
+    Serve {
+        /// The address to listen on [default: 127.0.0.1:8080]
+        #[arg(long, value_name = "HOST:PORT")]
+        listen: Option<String>,
+    },
+    /// Print the effective configuration and where each value comes from
+    Config {
+        /// The address to listen on, as `serve` takes it
+        #[arg(long, value_name = "HOST:PORT")]
+        listen: Option<String>,
+    },
+    /// Create and list projects, the owners of functions
+    #[command(subcommand, arg_required_else_help = true)]
+    Project(ProjectCommand),
+    /// Create, list and revoke tokens, which open projects
+    #[command(subcommand, arg_required_else_help = true)]
+    Token(TokenCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum ProjectCommand {
+    /// Create a project
+    Create {
+        /// Its name: letters, digits, dots, underscores and hyphens
+        #[arg(value_parser = project_name)]
+        name: ProjectName,
+    },
+    /// List all projects
+    List,
+}
+
+#[derive(Debug, Subcommand)]
+enum TokenCommand {
+    /// Create a token and print it, this once; the project is created if it does not exist
+    Create(token::Create),
+    /// List all tokens: never their secrets
+    List,
+    /// Revoke a token; a running server honours it within seconds
+    Revoke {
+        /// The id that `token list` shows
+        id: String,
+    },
+}
+
+/// Does what the command line asks.
+pub(crate) async fn run(cli: Cli, environment: BTreeMap<String, String>) -> anyhow::Result<()> {
+    let mut sources = Sources {
+        file: cli.place.config,
+        listen: None,
+        data_dir: cli.place.data_dir,
+        environment,
+    };
+    match cli.command {
+        Command::Serve { listen } => {
+            sources.listen = listen;
+            let config = Config::load(&sources)?;
+            telemetry::install_logs(&config);
+            let metrics = telemetry::install_metrics()?;
+            let rendered = metrics.clone();
+            let server = Box::pin(serve::run(config, Arc::new(move || rendered.render())));
+            tokio::select! {
+                done = server => done,
+                never = telemetry::keep_up(&metrics) => match never {},
+            }
+        }
+        Command::Config { listen } => {
+            sources.listen = listen;
+            config::print(&sources)
+        }
+        Command::Project(command) => {
+            let opened = open(&sources).await?;
+            let done = match command {
+                ProjectCommand::Create { name } => project::create(&*opened.store, name).await,
+                ProjectCommand::List => project::list(&*opened.store).await,
+            };
+            opened.store.close().await;
+            done
+        }
+        Command::Token(command) => {
+            let opened = open(&sources).await?;
+            let done = match command {
+                TokenCommand::Create(asked) => token::create(&opened, asked).await,
+                TokenCommand::List => token::list(&*opened.store).await,
+                TokenCommand::Revoke { id } => token::revoke(&*opened.store, &id).await,
+            };
+            opened.store.close().await;
+            done
+        }
+    }
+}
+
+/// The store, beside a server that may be running on it.
+struct Opened {
+    store: Arc<dyn Store>,
+    data_dir: PathBuf,
+}
+
+async fn open(sources: &Sources) -> anyhow::Result<Opened> {
+    let options = crate::config::options(sources)?.store;
+    let stores = store::open_shared(&options).await?;
+    Ok(Opened {
+        store: stores.store,
+        data_dir: options.data_dir,
+    })
+}
+
+fn project_name(text: &str) -> Result<ProjectName, String> {
+    ProjectName::parse(text).map_err(|fault| fault.message)
+}
+
+/// Prints to standard output. A reader that has seen enough, such as `head`, is no failure.
+fn print(lines: &[String]) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    for line in lines {
+        match writeln!(stdout, "{line}") {
+            Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            written => written?,
+        }
+    }
+    Ok(())
+}
+
+/// Says something beside the result, on standard error.
+fn hint(text: &str) {
+    // A hint that cannot be written helps nobody; the command did what it was asked.
+    let _ = writeln!(io::stderr(), "{text}");
+}

@@ -1,0 +1,161 @@
+//! Composition: names every concrete type once and joins them.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    sync::Arc,
+};
+
+use anyhow::{Context, anyhow, bail};
+use domain::{
+    Project, ProjectName, Secret, Token,
+    seams::{Clock, Ids, RandomIds, Store, StoreError, SystemClock},
+};
+use engine::{Gateway, Ground, MasterKey, Vault, token};
+
+use crate::config::{Config, MasterKeySource};
+
+/// A gateway on its ground, and what its start has to tell.
+pub(crate) struct Composed {
+    pub(crate) gateway: Gateway,
+    pub(crate) ids: Arc<dyn Ids>,
+    /// Whether nobody can have a token yet.
+    pub(crate) lacks_tokens: bool,
+}
+
+/// Joins the parts that the configuration describes.
+///
+/// # Errors
+/// What the operator has to mend: a bad key, a held data directory, a master key that does not fit.
+pub(crate) async fn compose(config: &Config) -> anyhow::Result<Composed> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let ids: Arc<dyn Ids> = Arc::new(RandomIds);
+    let registry =
+        providers::registry(config.provider_options()).map_err(|fault| config.refusal(&fault))?;
+    let store = store::open(&config.options.store).await?.store;
+    let master_key = master_key(&config.master_key, &*store).await?;
+    let vault = Vault::new(&master_key);
+    for (project, text) in &config.bootstrap_tokens {
+        accept(&*store, (&*clock, &*ids), project, text).await?;
+    }
+    let lacks_tokens = store.tokens().await?.is_empty();
+    let ground = Ground {
+        store,
+        registry,
+        vault,
+        clock,
+        ids: ids.clone(),
+    };
+    let gateway = Gateway::open(ground, &config.engine_options()).await?;
+    Ok(Composed {
+        gateway,
+        ids,
+        lacks_tokens,
+    })
+}
+
+/// The given master key, or the one beside the store, which is made when nothing was ever sealed.
+async fn master_key(source: &MasterKeySource, store: &dyn Store) -> anyhow::Result<MasterKey> {
+    let read = |path: &Path, text: &str| {
+        MasterKey::parse(text)
+            .with_context(|| format!("the master key in {} cannot be used", path.display()))
+    };
+    match source {
+        MasterKeySource::Given(key) => Ok(MasterKey::parse(key.expose())?),
+        MasterKeySource::File(path) => {
+            let text = fs::read_to_string(path)
+                .with_context(|| format!("the master key in {} cannot be read", path.display()))?;
+            read(path, &text)
+        }
+        MasterKeySource::BesideStore(path) => match fs::read_to_string(path) {
+            Ok(text) => read(path, &text),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(anyhow!(error).context(
+                format!("the master key in {} cannot be read", path.display()),
+            )),
+            Err(_) if store.any_sealed_model().await?.is_some() => bail!(
+                "the master key {} is missing, and the store holds provider keys that it sealed; put the file back, or \
+                 give the key as GATEWRIGHT_MASTER_KEY",
+                path.display()
+            ),
+            Err(_) => make_master_key(path),
+        },
+    }
+}
+
+fn make_master_key(path: &Path) -> anyhow::Result<MasterKey> {
+    let (key, text) = MasterKey::generate();
+    let write = || -> io::Result<()> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
+        file.write_all(text.expose().as_bytes())?;
+        file.write_all(b"\n")?;
+        file.sync_all()?;
+        path.parent()
+            .map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
+    };
+    write().with_context(|| format!("the master key {} cannot be made", path.display()))?;
+    Ok(key)
+}
+
+/// Accepts a bootstrap token, and makes its project if it is not there. Given again, it changes nothing.
+async fn accept(
+    store: &dyn Store,
+    (clock, ids): (&dyn Clock, &dyn Ids),
+    name: &ProjectName,
+    text: &Secret,
+) -> anyhow::Result<()> {
+    let fault = || format!("the bootstrap token of project `{name}` cannot be accepted");
+    let project = project_named(store, (clock, ids), name).await?;
+    let (id, hash) = token::chosen(text.expose()).with_context(fault)?;
+    let token = Token {
+        id,
+        hash,
+        project: project.id,
+        label: Some("bootstrap".to_owned()),
+        created_at: clock.now(),
+        expires_at: None,
+        revoked_at: None,
+    };
+    match store.insert_token(&token).await {
+        Ok(()) => Ok(()),
+        Err(StoreError::Taken) => {
+            let (key, _) = token::key_of(text.expose()).with_context(fault)?;
+            let known = store.token(&key).await?;
+            if known.is_some_and(|known| known.project == project.id) {
+                return Ok(());
+            }
+            Err(anyhow!("it belongs to another project").context(fault()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The project of that name, made if it is not there.
+pub(crate) async fn project_named(
+    store: &dyn Store,
+    (clock, ids): (&dyn Clock, &dyn Ids),
+    name: &ProjectName,
+) -> anyhow::Result<Project> {
+    if let Some(project) = store.project_by_name(name).await? {
+        return Ok(project);
+    }
+    let project = Project {
+        id: ids.next().into(),
+        name: name.clone(),
+        created_at: clock.now(),
+    };
+    match store.insert_project(&project).await {
+        Ok(()) => Ok(project),
+        // Somebody else made it a moment ago.
+        Err(StoreError::Taken) => store
+            .project_by_name(name)
+            .await?
+            .with_context(|| format!("the project `{name}` went away")),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,176 @@
+//! The configuration: the crates' own options out of defaults, file, environment and flags.
+//!
+//! The environment, files and arguments are read here and nowhere else; everything below is given values. Defaults
+//! stand in `config.default.toml` alone.
+
+mod check;
+mod key;
+mod layers;
+mod options;
+mod problem;
+mod schema;
+mod secrets;
+mod show;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, fmt::Display, path::PathBuf, time::Duration};
+
+use domain::{ProjectName, Secret};
+use indexmap::IndexMap;
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{layers::Layers, secrets::ProviderKey};
+pub(crate) use crate::config::{
+    options::{LogFormat, Options},
+    problem::Problems,
+    secrets::MasterKeySource,
+};
+
+const LOG_FILTER: &str = "GATEWRIGHT_LOG";
+const DEFAULT_LOG_FILTER: &str = "info";
+
+/// What the configuration is made from.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sources {
+    /// `--config`.
+    pub(crate) file: Option<PathBuf>,
+    /// `--listen`.
+    pub(crate) listen: Option<String>,
+    /// `--data-dir`.
+    pub(crate) data_dir: Option<String>,
+    /// All environment variables.
+    pub(crate) environment: BTreeMap<String, String>,
+}
+
+/// The environment of this process.
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+pub(crate) fn environment() -> BTreeMap<String, String> {
+    let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    std::env::vars_os()
+        .map(|(name, value)| (text(name), text(value)))
+        .collect()
+}
+
+/// The configuration that a server starts with.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// Every section.
+    pub(crate) options: Options,
+    /// Where the master key is.
+    pub(crate) master_key: MasterKeySource,
+    /// `GATEWRIGHT_BOOTSTRAP_TOKENS`: tokens that are accepted from the first request on.
+    pub(crate) bootstrap_tokens: Vec<(ProjectName, Secret)>,
+    /// `GATEWRIGHT_LOG`: what is logged. It is a valid filter.
+    pub(crate) log_filter: String,
+    log_filter_is_given: bool,
+    keys: IndexMap<String, ProviderKey>,
+    layers: Layers,
+}
+
+/// Reads the options alone: for commands that need the store and no secret.
+///
+/// # Errors
+/// Everything that is wrong.
+pub(crate) fn options(sources: &Sources) -> Result<Options, Problems> {
+    let (layers, options) = settle(sources);
+    accepted(layers.problems, options)
+}
+
+impl Config {
+    /// Reads everything.
+    ///
+    /// # Errors
+    /// Everything that is wrong.
+    pub(crate) fn load(sources: &Sources) -> Result<Self, Problems> {
+        let (mut layers, options) = settle(sources);
+        let Some(options) = options else {
+            return Err(Problems(layers.problems));
+        };
+        let environment = &sources.environment;
+        let keys = secrets::provider_keys(&options, environment, &mut layers);
+        let master_key = secrets::master_key(&options, environment, &mut layers);
+        let problems = &mut layers.problems;
+        let bootstrap_tokens = secrets::bootstrap_tokens(environment, problems);
+        let given_filter = given_log_filter(environment, problems);
+        let problems = std::mem::take(&mut layers.problems);
+        let config = Self {
+            options,
+            master_key,
+            bootstrap_tokens,
+            log_filter: given_filter.unwrap_or(DEFAULT_LOG_FILTER).to_owned(),
+            log_filter_is_given: given_filter.is_some(),
+            keys,
+            layers,
+        };
+        accepted(problems, Some(config))
+    }
+
+    /// What the engine is told.
+    pub(crate) fn engine_options(&self) -> engine::Options {
+        engine::Options {
+            models: self.options.models.clone(),
+            calls: self.options.calls.clone(),
+            prices: self.options.prices.clone(),
+            request_timeout: Duration::from_secs_f64(self.options.upstream.timeout_seconds),
+        }
+    }
+
+    /// What the providers are told, their keys included.
+    pub(crate) fn provider_options(&self) -> providers::Options {
+        let keys = self
+            .keys
+            .iter()
+            .map(|(name, found)| (name.clone(), found.key.clone()));
+        providers::Options {
+            providers: self.options.providers.clone(),
+            keys: keys.collect(),
+            egress: self.options.egress.clone(),
+            upstream: self.options.upstream.clone(),
+        }
+    }
+
+    /// The refusal of a crate that was given its options, with the place of the key that it names.
+    pub(crate) fn refusal(&self, fault: &impl Display) -> Problems {
+        let fault = fault.to_string();
+        let named = self
+            .layers
+            .entries
+            .iter()
+            .find(|(key, _)| fault.contains(&format!("`{key}`")));
+        let problem = match named {
+            Some((_, entry)) => format!("{fault} ({})", entry.origin),
+            None => fault,
+        };
+        Problems(vec![problem])
+    }
+}
+
+fn settle(sources: &Sources) -> (Layers, Option<Options>) {
+    let mut layers = layers::gather(sources);
+    check::check(&mut layers);
+    let options = options::read(&mut layers);
+    (layers, options)
+}
+
+fn accepted<T>(problems: Vec<String>, value: Option<T>) -> Result<T, Problems> {
+    match value {
+        Some(value) if problems.is_empty() => Ok(value),
+        _ => Err(Problems(problems)),
+    }
+}
+
+fn given_log_filter<'a>(
+    environment: &'a BTreeMap<String, String>,
+    problems: &mut Vec<String>,
+) -> Option<&'a str> {
+    let filter = environment
+        .get(LOG_FILTER)
+        .filter(|text| !text.trim().is_empty())?;
+    if let Err(fault) = EnvFilter::try_new(filter) {
+        problems.push(format!(
+            "bad value in the environment variable {LOG_FILTER}: {filter:?}: {fault}"
+        ));
+    }
+    Some(filter)
+}

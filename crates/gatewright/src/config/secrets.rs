@@ -1,0 +1,235 @@
+//! Secrets that the environment and files hold: providers' keys, the master key, declared tokens.
+//!
+//! What is refused is named by its place; no part of a secret gets into a message.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use domain::{ProjectName, Secret};
+use engine::{MasterKey, token};
+use indexmap::IndexMap;
+use providers::ProviderOptions;
+
+use crate::config::{
+    key::{Key, Origin},
+    layers::Layers,
+    options::Options,
+    problem,
+};
+
+const MASTER_KEY: &str = "GATEWRIGHT_MASTER_KEY";
+const BOOTSTRAP_TOKENS: &str = "GATEWRIGHT_BOOTSTRAP_TOKENS";
+const KEY_BYTES: usize = 4096;
+
+/// Where the key that seals providers' keys is to be had.
+#[derive(Debug, Clone)]
+pub(crate) enum MasterKeySource {
+    /// It was given in the environment, and has the right form.
+    Given(Secret),
+    /// It stands in this file of the operator's.
+    File(PathBuf),
+    /// It stands in this file in the data directory, which is made at the first start.
+    BesideStore(PathBuf),
+}
+
+/// A provider's key and the place that it was found at.
+#[derive(Debug, Clone)]
+pub(crate) struct ProviderKey {
+    /// The key.
+    pub(crate) key: Secret,
+    /// For `gatewright config`.
+    pub(crate) found_in: String,
+}
+
+/// The environment.
+pub(crate) type Environment = BTreeMap<String, String>;
+
+/// The keys of all providers that have one: by what the configuration says of a provider, else by its usual variable.
+pub(crate) fn provider_keys(
+    options: &Options,
+    environment: &Environment,
+    layers: &mut Layers,
+) -> IndexMap<String, ProviderKey> {
+    let mut keys = IndexMap::new();
+    for (name, provider) in &options.providers {
+        let found = match declared_key(name, provider, environment) {
+            Ok(found) => found,
+            Err((setting, reason)) => {
+                layers.refuse(&Key::provider(name, setting), &reason);
+                continue;
+            }
+        };
+        if let Some(key) = found {
+            keys.insert(name.clone(), key);
+        }
+    }
+    for (name, variable) in providers::key_variables() {
+        let declared = options.providers.get(name);
+        let has_own =
+            |given: &ProviderOptions| given.api_key_env.is_some() || given.api_key_file.is_some();
+        if keys.contains_key(name) || declared.is_some_and(has_own) {
+            continue;
+        }
+        match from_variable(environment, variable) {
+            Ok(Some(key)) => {
+                keys.insert(name.to_owned(), key);
+            }
+            Ok(None) => {}
+            Err(reason) => layers
+                .problems
+                .push(format!("the environment variable {variable} {reason}")),
+        }
+    }
+    keys
+}
+
+/// The key that a provider's own section leads to, or the setting at fault and why.
+fn declared_key(
+    name: &str,
+    provider: &ProviderOptions,
+    environment: &Environment,
+) -> Result<Option<ProviderKey>, (&'static str, String)> {
+    match (&provider.api_key_env, &provider.api_key_file) {
+        (Some(_), Some(_)) => {
+            let other = Key::provider(name, "api_key_env");
+            Err((
+                "api_key_file",
+                format!("is given beside `{other}`; one of them is enough"),
+            ))
+        }
+        (Some(variable), None) if !problem::is_variable_name(variable) => {
+            let reason = "is not the name of an environment variable (capitals, digits and `_`)";
+            Err(("api_key_env", reason.to_owned()))
+        }
+        (Some(variable), None) => match from_variable(environment, variable) {
+            Ok(Some(key)) => Ok(Some(key)),
+            Ok(None) => Err((
+                "api_key_env",
+                "names an environment variable that is not set".to_owned(),
+            )),
+            Err(reason) => Err((
+                "api_key_env",
+                format!("names an environment variable that {reason}"),
+            )),
+        },
+        (None, Some(path)) => match from_file(path) {
+            Ok(key) => Ok(Some(key)),
+            Err(reason) => Err(("api_key_file", reason)),
+        },
+        (None, None) => Ok(None),
+    }
+}
+
+fn from_variable(environment: &Environment, variable: &str) -> Result<Option<ProviderKey>, String> {
+    let Some(text) = given(environment, variable) else {
+        return Ok(None);
+    };
+    let found_in = Origin::Environment(variable.to_owned()).to_string();
+    let key = usable(text)?;
+    Ok(Some(ProviderKey { key, found_in }))
+}
+
+fn from_file(path: &Path) -> Result<ProviderKey, String> {
+    let text = fs::read_to_string(path).map_err(|fault| format!("cannot be read: {fault}"))?;
+    let key = usable(&text).map_err(|reason| format!("names a file that {reason}"))?;
+    let found_in = format!("file {}", path.display());
+    Ok(ProviderKey { key, found_in })
+}
+
+/// A key that can be sent in a header.
+fn usable(text: &str) -> Result<Secret, String> {
+    let key = text.trim();
+    if key.is_empty() || key.len() > KEY_BYTES || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!(
+            "holds no key: a key is 1 to {KEY_BYTES} visible ASCII characters"
+        ));
+    }
+    Ok(Secret::new(key))
+}
+
+/// A variable that is set and not blank.
+fn given<'a>(environment: &'a Environment, variable: &str) -> Option<&'a str> {
+    let text = environment.get(variable)?;
+    Some(text.as_str()).filter(|text| !text.trim().is_empty())
+}
+
+/// Where the master key is. A given one is looked at; one beside the store is the start's to read or make.
+pub(crate) fn master_key(
+    options: &Options,
+    environment: &Environment,
+    layers: &mut Layers,
+) -> MasterKeySource {
+    if let Some(text) = given(environment, MASTER_KEY) {
+        if let Err(fault) = MasterKey::parse(text) {
+            let place = Origin::Environment(MASTER_KEY.to_owned()).place();
+            layers.problems.push(format!("bad value {place}: {fault}"));
+        }
+        return MasterKeySource::Given(Secret::new(text.trim()));
+    }
+    let Some(path) = &options.secrets.master_key_file else {
+        return MasterKeySource::BesideStore(options.store.data_dir.join("master.key"));
+    };
+    let fault = match fs::read_to_string(path) {
+        Ok(text) => MasterKey::parse(&text)
+            .err()
+            .map(|fault| format!("is a file with no master key: {fault}")),
+        Err(fault) => Some(format!("cannot be read: {fault}")),
+    };
+    if let Some(reason) = fault {
+        layers.refuse(&Key::new(["secrets", "master_key_file"]), &reason);
+    }
+    MasterKeySource::File(path.clone())
+}
+
+/// The tokens that the environment declares, with the projects that they open.
+pub(crate) fn bootstrap_tokens(
+    environment: &Environment,
+    problems: &mut Vec<String>,
+) -> Vec<(ProjectName, Secret)> {
+    let mut tokens = Vec::new();
+    let mut seen: HashMap<&str, (usize, ProjectName)> = HashMap::new();
+    let items = given(environment, BOOTSTRAP_TOKENS)
+        .unwrap_or_default()
+        .split(',')
+        .map(str::trim);
+    for (position, item) in items.enumerate().filter(|(_, item)| !item.is_empty()) {
+        let place = format!("entry {} of {BOOTSTRAP_TOKENS}", position + 1);
+        let Some((project, text)) = item.split_once(':') else {
+            problems.push(format!("{place} is not PROJECT:TOKEN"));
+            continue;
+        };
+        let project = match ProjectName::parse(project.trim()) {
+            Ok(project) => project,
+            Err(fault) => {
+                problems.push(format!(
+                    "{place} has no project's name before the colon: {}",
+                    fault.message
+                ));
+                continue;
+            }
+        };
+        let text = text.trim();
+        if let Err(fault) = token::chosen(text) {
+            problems.push(format!(
+                "{place}, for project `{project}`, has a bad token: {fault}"
+            ));
+            continue;
+        }
+        match seen.get(text) {
+            Some((_, first)) if *first == project => continue,
+            Some((first, _)) => {
+                problems.push(format!(
+                    "{place}, for project `{project}`, has the token of entry {first}"
+                ));
+                continue;
+            }
+            None => {}
+        }
+        seen.insert(text, (position + 1, project.clone()));
+        tokens.push((project, Secret::new(text)));
+    }
+    tokens
+}

@@ -1,0 +1,61 @@
+//! The binary: reads what it was asked for, joins the parts and starts them. It decides nothing.
+
+mod commands;
+mod compose;
+mod config;
+mod telemetry;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::Parser;
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::{commands::Cli, config::Problems};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What a shell sees when the command line or the configuration is wrong; the same code as clap's.
+const WRONG_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    telemetry::install_panic_hook();
+    let cli = Cli::parse();
+    match without_core_dumps().and_then(|()| run(cli)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => tell(&fault),
+    }
+}
+
+/// A core file would hold keys and prompts.
+fn without_core_dumps() -> anyhow::Result<()> {
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    Ok(setrlimit(Resource::Core, none)?)
+}
+
+fn run(cli: Cli) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(commands::run(cli, config::environment()))
+}
+
+/// Writes the fault to standard error, and gives the exit code that goes with it.
+fn tell(fault: &anyhow::Error) -> ExitCode {
+    let (lines, code) = match fault.downcast_ref::<Problems>() {
+        Some(Problems(problems)) => (problems.clone(), ExitCode::from(WRONG_USAGE)),
+        None => (vec![format!("{fault:#}")], ExitCode::FAILURE),
+    };
+    let mut stderr = io::stderr().lock();
+    for line in lines {
+        // With standard error gone there is nobody left to tell.
+        let _ = writeln!(stderr, "error: {line}");
+    }
+    code
+}

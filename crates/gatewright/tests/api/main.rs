@@ -1,0 +1,22 @@
+//! End to end: the real server on a free port, spoken to over HTTP alone. Every request and answer is held to the API
+//! document.
+#![expect(unreachable_pub, reason = "a test binary has no outside")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::too_many_lines,
+    clippy::unwrap_used,
+    reason = "tests speak to the server from outside, print what it logs, list cases, and fail by panic"
+)]
+
+mod auth;
+mod calls;
+mod cli;
+mod contract;
+mod functions;
+mod health;
+mod models;
+mod offline;
+mod operation;
+mod server;
+mod spans;

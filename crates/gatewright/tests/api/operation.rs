@@ -1,0 +1,169 @@
+//! How an operator holds it: start, stop, keys, a second server.
+
+use std::{io::Write, os::unix::fs::PermissionsExt, process::Stdio, time::Duration};
+
+use serde_json::json;
+
+use crate::server::{Server, binary};
+
+#[tokio::test]
+async fn sigterm_lets_calls_finish_and_exits_with_0() {
+    let server = Server::start();
+    let api = server.api();
+    let function = api
+        .function(json!({"name": "f", "instructions": "x", "model": "offline/fail-delay-1500"}))
+        .await;
+    let call = tokio::spawn({
+        let (api, function) = (api.clone(), function.clone());
+        async move { api.call(&function, json!({"input": "hi"})).await }
+    });
+    let began = "gatewright_requests_total";
+    while !server
+        .api_with("")
+        .get("/metrics")
+        .await
+        .text
+        .contains(began)
+    {}
+    tokio::time::sleep(Duration::from_millis(300)).await;
+
+    let code = tokio::task::spawn_blocking(move || server.terminate())
+        .await
+        .unwrap();
+
+    assert_eq!(code, Some(0));
+    let answer = call.await.unwrap();
+    assert_eq!(
+        (answer.status.as_u16(), &answer.body["message"]),
+        (200, &json!("hi"))
+    );
+}
+
+#[tokio::test]
+async fn a_second_server_on_the_same_data_is_refused_and_told_who_holds_it() {
+    let server = Server::start();
+
+    let second = server.command(&["serve", "--listen", "127.0.0.1:0"]);
+
+    assert!(!second.status.success());
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert!(said.contains(&server.process_id().to_string()), "{said}");
+}
+
+#[tokio::test]
+async fn files_are_the_owner_s_alone() {
+    let server = Server::start();
+    let api = server.api();
+    api.model("m", "http://127.0.0.1:9/v1").await;
+
+    let data = server.dir.path().join("data");
+    assert_eq!(
+        std::fs::metadata(&data).unwrap().permissions().mode() & 0o777,
+        0o700
+    );
+    for file in std::fs::read_dir(&data).unwrap() {
+        let file = file.unwrap();
+        assert_eq!(
+            file.metadata().unwrap().permissions().mode() & 0o077,
+            0,
+            "{file:?}"
+        );
+    }
+    let key = std::fs::read_to_string(data.join("master.key")).unwrap();
+    assert_eq!(key.trim().len(), 44, "32 bytes in base64");
+}
+
+#[tokio::test]
+async fn a_wrong_or_missing_master_key_stops_the_start_while_sealed_rows_exist() {
+    let server = Server::start();
+    server.api().model("m", "http://127.0.0.1:9/v1").await;
+    let (dir, key) = (
+        server.dir.path().join("data"),
+        server.dir.path().join("data/master.key"),
+    );
+    let copy = tempfile::tempdir().unwrap();
+    let code = {
+        // The data outlives its server here.
+        let kept = std::fs::read(&key).unwrap();
+        let code = std::process::Command::new("cp")
+            .arg("-r")
+            .arg(&dir)
+            .arg(copy.path())
+            .status()
+            .unwrap();
+        assert!(code.success());
+        kept
+    };
+    drop(server);
+    let data = copy.path().join("data");
+    let start = |environment: &[(&str, &str)]| {
+        binary()
+            .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+            .arg(&data)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+
+    std::fs::remove_file(data.join("master.key")).unwrap();
+    let missing = start(&[]);
+    let other = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+    let wrong = start(&[("GATEWRIGHT_MASTER_KEY", other)]);
+    let nonsense = start(&[("GATEWRIGHT_MASTER_KEY", "short")]);
+
+    for (what, output) in [
+        ("missing", &missing),
+        ("wrong", &wrong),
+        ("nonsense", &nonsense),
+    ] {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && said.contains("master key"),
+            "{what}: {said}"
+        );
+        assert!(!said.contains(other));
+    }
+    assert!(
+        !data.join("master.key").exists(),
+        "no new key is made silently"
+    );
+    std::fs::File::create(data.join("master.key"))
+        .unwrap()
+        .write_all(&code)
+        .unwrap();
+}
+
+#[tokio::test]
+async fn bootstrap_tokens_given_again_change_nothing() {
+    let mut server = Server::start();
+    server
+        .api()
+        .function(json!({"name": "f", "instructions": "x"}))
+        .await;
+
+    server.restart_after_kill();
+
+    assert_eq!(
+        server.api().get("/v2/functions/by-name/f").await.status,
+        200
+    );
+    let projects = String::from_utf8(server.command(&["project", "list"]).stdout).unwrap();
+    assert_eq!(projects.matches("alpha").count(), 1, "{projects}");
+}
+
+#[tokio::test]
+async fn a_taken_address_is_said_clearly() {
+    let server = Server::start();
+    let address = server.address.strip_prefix("http://").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+
+    let second = binary()
+        .args(["serve", "--listen", address, "--data-dir"])
+        .arg(dir.path())
+        .output()
+        .unwrap();
+
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(!second.status.success() && said.contains(address), "{said}");
+}

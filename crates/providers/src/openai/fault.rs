@@ -1,0 +1,316 @@
+//! Bodies of errors: whose fault it is, and in what words.
+//!
+//! Hosts of this dialect agree on little here, so codes are read first, then types, then the text.
+
+use domain::seams::ProviderErrorKind as Kind;
+use serde_json::Value;
+
+use crate::wire::{Fault, kind_of_status};
+
+/// Texts of vLLM, llama.cpp, Mistral, Groq, Together and others, in lower case.
+const CONTEXT_TEXTS: [&str; 12] = [
+    "maximum context length",
+    "context length exceeded",
+    "context_length_exceeded",
+    "context window",
+    "context size",
+    "exceeds the context",
+    "prompt is too long",
+    "prompt too long",
+    "too large for model",
+    "too many tokens",
+    "longer than the model's context",
+    "reduce the length of the messages",
+];
+const CONTEXT_CODES: [&str; 4] = [
+    "context_length_exceeded",
+    "context_window_exceeded",
+    "exceed_context_size_error",
+    "string_above_max_length",
+];
+const POLICY_CODES: [&str; 7] = [
+    "content_filter",
+    "content_policy_violation",
+    "responsibleaipolicyviolation",
+    "content_moderation_failed",
+    "data_inspection_failed",
+    "image_content_policy_violation",
+    "moderation_blocked",
+];
+const POLICY_TEXTS: [&str; 3] = [
+    "content management policy",
+    "content policy violation",
+    "flagged by moderation",
+];
+const MODEL_CODES: [&str; 4] = [
+    "model_not_found",
+    "invalid_model",
+    "model_not_available",
+    "unknown_model",
+];
+
+/// The fault of an answer whose status is not a good one.
+pub(super) fn of_status(status: u16, body: &[u8]) -> Fault {
+    let kind = kind_of_status(status);
+    let said = Said::read(body);
+    // Too long and not allowed are told apart within "invalid" alone: elsewhere the status has the better reasons.
+    let kind = match said.kind() {
+        Some(better) if kind == Kind::Invalid => better,
+        Some(Kind::ContentPolicy) if status == 403 => Kind::ContentPolicy,
+        _ => kind,
+    };
+    Fault {
+        kind,
+        status: None,
+        words: said.words,
+    }
+}
+
+/// The fault of an answer whose status is good and whose body holds an error (`error`) all the same.
+pub(super) fn of_error(error: &Value) -> Fault {
+    let said = Said::of_error(error);
+    let status = said.codes.iter().find_map(|code| {
+        let status: u16 = code.parse().ok()?;
+        (400..600).contains(&status).then_some(status)
+    });
+    let has = |texts: &[&str]| {
+        let mut codes = said.codes.iter();
+        codes.any(|code| texts.iter().any(|text| code.contains(text)))
+    };
+    let kind = match (said.kind(), status) {
+        (Some(kind), _) => kind,
+        (None, Some(status)) => kind_of_status(status),
+        (None, None) if has(&["rate_limit", "too_many_requests", "quota"]) => Kind::RateLimited,
+        (None, None) if has(&["overloaded", "unavailable"]) => Kind::Overloaded,
+        (None, None) if has(&["timeout", "server_error", "internal"]) => Kind::Failed,
+        (None, None) if has(&["authentication", "api_key", "permission"]) => Kind::Auth,
+        (None, None) if has(&["not_found"]) => Kind::UnknownModel,
+        (None, None) if has(&["invalid_request", "bad_request"]) => Kind::Invalid,
+        (None, None) => Kind::Protocol,
+    };
+    Fault {
+        kind,
+        status,
+        words: said.words,
+    }
+}
+
+/// What an error body says.
+#[derive(Debug, Default)]
+struct Said {
+    /// `code`, `type` and `status`, in lower case.
+    codes: Vec<String>,
+    words: Option<String>,
+    is_flagged: bool,
+}
+
+impl Said {
+    fn read(body: &[u8]) -> Self {
+        let Ok(value) = serde_json::from_slice::<Value>(body) else {
+            return Self {
+                words: plain_text(body),
+                ..Self::default()
+            };
+        };
+        // One host wraps its errors in a list.
+        let value = value.get(0).unwrap_or(&value);
+        match value.get("error") {
+            Some(error) if !error.is_null() => {
+                let mut said = Self::of_error(error);
+                said.words = said.words.or_else(|| words(value));
+                said
+            }
+            _ => Self::of_error(value),
+        }
+    }
+
+    fn of_error(error: &Value) -> Self {
+        let inner = &error["innererror"];
+        let codes = [
+            &error["code"],
+            &error["type"],
+            &error["status"],
+            &inner["code"],
+        ];
+        let text = |code: &&Value| match code {
+            Value::String(text) => Some(text.to_lowercase()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        Self {
+            codes: codes.iter().filter_map(text).collect(),
+            words: words(error),
+            is_flagged: error["metadata"].get("flagged_input").is_some(),
+        }
+    }
+
+    /// The kinds that only the body knows of.
+    fn kind(&self) -> Option<Kind> {
+        let is_code = |known: &[&str]| self.codes.iter().any(|code| known.contains(&code.as_str()));
+        let text = self.words.as_deref().unwrap_or_default().to_lowercase();
+        let speaks_of = |known: &[&str]| known.iter().any(|known| text.contains(known));
+        if self.is_flagged || is_code(&POLICY_CODES) {
+            Some(Kind::ContentPolicy)
+        } else if is_code(&CONTEXT_CODES) {
+            Some(Kind::ContextWindow)
+        } else if is_code(&MODEL_CODES) {
+            Some(Kind::UnknownModel)
+        } else if speaks_of(&POLICY_TEXTS) {
+            Some(Kind::ContentPolicy)
+        } else if speaks_of(&CONTEXT_TEXTS) {
+            Some(Kind::ContextWindow)
+        } else {
+            None
+        }
+    }
+}
+
+/// The sentence in an error, wherever it stands.
+fn words(error: &Value) -> Option<String> {
+    let places = [
+        error,
+        &error["message"],
+        &error["detail"],
+        &error["error"],
+        &error["msg"],
+        &error["message"]["detail"],
+        &error["detail"][0]["msg"],
+        &error["message"]["detail"][0]["msg"],
+    ];
+    let text = places.iter().find_map(|place| place.as_str())?;
+    Some(text.to_owned())
+}
+
+/// The body itself, if it is text for people: no page, nothing binary.
+fn plain_text(body: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?.trim();
+    let is_told = !text.is_empty() && !text.starts_with(['<', '{', '[']);
+    (is_told && !text.contains('\0')).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(status: u16, body: &str) -> (Kind, Option<String>) {
+        let fault = of_status(status, body.as_bytes());
+        (fault.kind, fault.words)
+    }
+
+    #[test]
+    fn the_sentence_is_found_in_every_shape() {
+        let shapes = [
+            r#"{"error":{"message":"no"}}"#,
+            r#"{"error":"no"}"#,
+            r#"{"message":"no"}"#,
+            r#"{"detail":"no"}"#,
+            r#"{"detail":[{"loc":["body"],"msg":"no"}]}"#,
+            r#"{"object":"error","message":{"detail":[{"msg":"no"}]}}"#,
+            r#"[{"error":{"message":"no"}}]"#,
+            r#"{"error":{},"message":"no"}"#,
+            r#"{"error":null,"message":"no"}"#,
+            " no\n",
+        ];
+
+        for body in shapes {
+            assert_eq!(
+                fault(400, body),
+                (Kind::Invalid, Some("no".into())),
+                "{body}"
+            );
+        }
+        for body in ["<html>no</html>", "", "{\"a", "\u{0}", "{}", "[]", "3"] {
+            assert_eq!(fault(500, body), (Kind::Failed, None), "{body}");
+        }
+        assert_eq!(of_status(500, b"\xff\xfe").words, None);
+    }
+
+    #[test]
+    fn too_long_prompts_are_known_by_code_and_by_text() {
+        let bodies = [
+            r#"{"error":{"message":"x","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+            r#"{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}"#,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+            r#"{"object":"error","message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length","type":"invalid_request_error"}"#,
+            r#"{"error":{"message":"Please reduce the length of the messages or completion."}}"#,
+        ];
+
+        for body in bodies {
+            assert_eq!(fault(400, body).0, Kind::ContextWindow, "{body}");
+        }
+        assert_eq!(fault(500, bodies[0]).0, Kind::Failed);
+    }
+
+    #[test]
+    fn policy_and_unknown_models_are_told_from_bad_requests() {
+        let cases = [
+            (
+                400,
+                r#"{"error":{"code":"content_filter","message":"x"}}"#,
+                Kind::ContentPolicy,
+            ),
+            (
+                400,
+                r#"{"error":{"code":"x","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,
+                Kind::ContentPolicy,
+            ),
+            (
+                403,
+                r#"{"error":{"code":403,"message":"x","metadata":{"flagged_input":"y"}}}"#,
+                Kind::ContentPolicy,
+            ),
+            (403, r#"{"error":{"message":"no"}}"#, Kind::Auth),
+            (
+                400,
+                r#"{"type":"invalid_model","message":"x"}"#,
+                Kind::UnknownModel,
+            ),
+            (
+                429,
+                r#"{"error":{"message":"context window"}}"#,
+                Kind::RateLimited,
+            ),
+        ];
+
+        for (status, body, kind) in cases {
+            assert_eq!(fault(status, body).0, kind, "{body}");
+        }
+    }
+
+    #[test]
+    fn an_error_under_a_good_status_is_what_its_code_says() {
+        let cases = [
+            (
+                r#"{"code":429,"message":"x"}"#,
+                Kind::RateLimited,
+                Some(429),
+            ),
+            (
+                r#"{"code":"502","message":"x"}"#,
+                Kind::Overloaded,
+                Some(502),
+            ),
+            (r#"{"type":"rate_limit_error"}"#, Kind::RateLimited, None),
+            (r#"{"type":"overloaded_error"}"#, Kind::Overloaded, None),
+            (r#"{"type":"server_error"}"#, Kind::Failed, None),
+            (
+                r#"{"code":"invalid_api_key","type":"invalid_request_error"}"#,
+                Kind::Auth,
+                None,
+            ),
+            (r#"{"code":"model_not_found"}"#, Kind::UnknownModel, None),
+            (r#"{"type":"invalid_request_error"}"#, Kind::Invalid, None),
+            (
+                r#"{"code":"context_length_exceeded","status":400}"#,
+                Kind::ContextWindow,
+                Some(400),
+            ),
+            (r#""what""#, Kind::Protocol, None),
+        ];
+
+        for (error, kind, status) in cases {
+            let fault = of_error(&serde_json::from_str(error).unwrap());
+            assert_eq!((fault.kind, fault.status), (kind, status), "{error}");
+        }
+    }
+}

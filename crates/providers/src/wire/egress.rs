@@ -1,0 +1,277 @@
+//! The one way out: whom a request may be sent to, and the only clients that send.
+//!
+//! An address of the operator is dialled as it is. An address that a tenant gave must be public, or on the
+//! operator's list; what is checked is the address that is dialled, and once more the one that was connected to.
+//! A resolver is told a name but no port, so each port that the list names ranges for has clients of its own.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Once},
+    time::Duration,
+};
+
+use domain::seams::{EgressPolicy, ProviderError, ProviderErrorKind};
+use reqwest::{Client, redirect};
+use url::{Host, Url};
+
+use super::{
+    allow::AllowList,
+    guard::{Guard, GuardLayer, GuardedResolver, Refused},
+};
+use crate::options::{EgressOptions, UpstreamOptions};
+
+/// What is said of every refused address, whatever stands behind it.
+const REFUSAL: &str = "the address is not allowed";
+const MAX_IDLE_PER_ORIGIN: usize = 256;
+static WARNED: Once = Once::new();
+const USER_AGENT: &str = concat!("gatewright/", env!("CARGO_PKG_VERSION"));
+
+/// Why there is no way out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EgressError {
+    /// An entry of a list cannot be read.
+    #[error("`{key}` has the entry `{entry}`, which is neither `host:port` nor `cidr:port`")]
+    Entry {
+        /// The list.
+        key: &'static str,
+        /// The entry.
+        entry: String,
+    },
+    /// A time is none.
+    #[error("`{key}` is `{value}`, which is not a number of seconds above 0")]
+    Seconds {
+        /// Which time.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// The HTTP client cannot be built.
+    #[error("the HTTP client cannot be built")]
+    Client(#[source] reqwest::Error),
+}
+
+/// All clients that there are.
+pub(crate) struct Egress {
+    operator: Client,
+    tenant: Tenant,
+    documents: AllowList,
+}
+
+/// The clients for addresses of tenants.
+struct Tenant {
+    allowed: AllowList,
+    /// For names on the list: the operator vouches for them.
+    vouched: Client,
+    public: Guarded,
+    ports: HashMap<u16, Port>,
+}
+
+/// A port that ranges are listed for.
+struct Port {
+    /// Ranges alone: only what is listed may be spoken to without TLS.
+    plain: Guarded,
+    /// Ranges and public addresses.
+    tls: Guarded,
+}
+
+struct Guarded {
+    guard: Arc<Guard>,
+    client: Client,
+}
+
+/// An address that may be dialled, with the client to do it.
+pub(crate) struct Passage {
+    client: Client,
+    url: Url,
+}
+
+impl Passage {
+    /// Starts a request to the address followed by `path`.
+    pub(crate) fn post(mut self, path: &str) -> reqwest::RequestBuilder {
+        if let Ok(mut segments) = self.url.path_segments_mut() {
+            segments.pop_if_empty().extend(path.split('/'));
+        }
+        self.client.post(self.url)
+    }
+}
+
+impl Egress {
+    /// Reads the lists and builds the clients.
+    pub(crate) fn new(
+        options: &EgressOptions,
+        upstream: &UpstreamOptions,
+    ) -> Result<Self, EgressError> {
+        let list = |key, entries| {
+            AllowList::parse(entries).map_err(|entry| EgressError::Entry {
+                key,
+                entry: entry.to_owned(),
+            })
+        };
+        let seconds = |key, value| {
+            let timeout = Duration::try_from_secs_f64(value).ok();
+            let timeout = timeout.filter(|timeout| !timeout.is_zero());
+            timeout.ok_or(EgressError::Seconds { key, value })
+        };
+        let connect_timeout = seconds(
+            "upstream.connect_timeout_seconds",
+            upstream.connect_timeout_seconds,
+        )?;
+        seconds("upstream.timeout_seconds", upstream.timeout_seconds)?;
+        let allowed = list("egress.allow", &options.allow)?;
+        let documents = list("egress.allow_documents", &options.allow_documents)?;
+        Ok(Self {
+            operator: client(connect_timeout, None)?,
+            tenant: Tenant::new(allowed, connect_timeout)?,
+            documents,
+        })
+    }
+
+    /// Lets a request out to `api_base`, or refuses. A name is looked up when it is dialled.
+    pub(crate) fn admit(
+        &self,
+        policy: EgressPolicy,
+        api_base: &str,
+    ) -> Result<Passage, ProviderError> {
+        match policy {
+            EgressPolicy::Operator => {
+                let url = Url::parse(api_base).ok().filter(Url::has_host);
+                let url = url.ok_or_else(|| {
+                    let reason = "the model's `api_base` is not a URL";
+                    ProviderError::new(ProviderErrorKind::Misconfigured, reason)
+                })?;
+                let client = self.operator.clone();
+                Ok(Passage { client, url })
+            }
+            EgressPolicy::Tenant => self.tenant.admit(api_base).ok_or_else(refusal),
+        }
+    }
+
+    /// Checks an address that is only passed on, for a provider to fetch a document from.
+    pub(crate) async fn check_document(&self, url: &str) -> Result<(), ProviderError> {
+        let url = parsed(url).ok_or_else(refusal)?;
+        let port = url.port_or_known_default().ok_or_else(refusal)?;
+        let ranges = self.documents.ranges(port);
+        let is_usual_port = matches!((url.scheme(), port), ("http", 80) | ("https", 443));
+        let guard = Guard::new(ranges, is_usual_port);
+        match url.host().ok_or_else(refusal)? {
+            Host::Domain(name) if self.documents.names(name, port) => Ok(()),
+            Host::Domain(name) => match guard.look_up(name).await {
+                Ok(_) => Ok(()),
+                Err(error) if error.is::<Refused>() => Err(refusal()),
+                Err(_) => Err(ProviderError::new(
+                    ProviderErrorKind::Connection,
+                    "the name in a media URL cannot be looked up",
+                )),
+            },
+            Host::Ipv4(ip) => guard.check(ip.into()).map_err(|Refused| refusal()),
+            Host::Ipv6(ip) => guard.check(ip.into()).map_err(|Refused| refusal()),
+        }
+    }
+}
+
+impl Tenant {
+    fn new(allowed: AllowList, connect_timeout: Duration) -> Result<Self, EgressError> {
+        let guarded = |ranges, public| {
+            let guard = Arc::new(Guard::new(ranges, public));
+            let client = client(connect_timeout, Some(&guard))?;
+            Ok(Guarded { guard, client })
+        };
+        let mut ports = HashMap::new();
+        for port in allowed.range_ports() {
+            let ranges = allowed.ranges(port);
+            let plain = guarded(ranges.clone(), false)?;
+            let tls = guarded(ranges, true)?;
+            ports.insert(port, Port { plain, tls });
+        }
+        Ok(Self {
+            vouched: client(connect_timeout, None)?,
+            public: guarded(Vec::new(), true)?,
+            allowed,
+            ports,
+        })
+    }
+
+    fn admit(&self, api_base: &str) -> Option<Passage> {
+        let url = parsed(api_base)?;
+        let port = url.port_or_known_default()?;
+        let host = url.host()?;
+        if let Host::Domain(name) = host
+            && self.allowed.names(name, port)
+        {
+            let client = self.vouched.clone();
+            return Some(Passage { client, url });
+        }
+        let guarded = match (url.scheme(), self.ports.get(&port)) {
+            ("https", None) => &self.public,
+            ("https", Some(on_port)) => &on_port.tls,
+            ("http", Some(on_port)) => &on_port.plain,
+            _ => return None,
+        };
+        match host {
+            Host::Domain(_) => {}
+            // Clients ask no resolver about literal addresses.
+            Host::Ipv4(ip) => guarded.guard.check(ip.into()).ok()?,
+            Host::Ipv6(ip) => guarded.guard.check(ip.into()).ok()?,
+        }
+        let client = guarded.client.clone();
+        Some(Passage { client, url })
+    }
+}
+
+/// Reads an address that a tenant gave. The parser reduces every spelling of a number to an address.
+fn parsed(url: &str) -> Option<Url> {
+    let url = Url::parse(url).ok()?;
+    let is_plain = url.username().is_empty() && url.password().is_none();
+    let is_web = matches!(url.scheme(), "https" | "http");
+    (is_plain && is_web).then_some(url)
+}
+
+/// The refusal of an address.
+pub(super) fn refusal() -> ProviderError {
+    ProviderError::new(ProviderErrorKind::RefusedAddress, REFUSAL)
+}
+
+/// Whether a request failed because its address was refused on the way.
+pub(super) fn was_refused(error: &reqwest::Error) -> bool {
+    super::causes(error).any(<dyn std::error::Error>::is::<Refused>)
+}
+
+fn client(connect_timeout: Duration, guard: Option<&Arc<Guard>>) -> Result<Client, EgressError> {
+    match builder(connect_timeout, guard).build() {
+        Ok(client) => Ok(client),
+        // A machine without certificates can still use what needs none; TLS then fails, one request at a time.
+        Err(error) => {
+            WARNED.call_once(|| {
+                tracing::warn!(
+                    error = %super::innermost(&error),
+                    "no certificate authorities can be read: no host can be reached by https"
+                );
+            });
+            let builder = builder(connect_timeout, guard).tls_certs_only([]);
+            builder.build().map_err(EgressError::Client)
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that builds clients"
+)]
+fn builder(connect_timeout: Duration, guard: Option<&Arc<Guard>>) -> reqwest::ClientBuilder {
+    let builder = Client::builder()
+        .user_agent(USER_AGENT)
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .retry(reqwest::retry::never())
+        .http1_only()
+        .tcp_nodelay(true)
+        .connect_timeout(connect_timeout)
+        .pool_max_idle_per_host(MAX_IDLE_PER_ORIGIN);
+    match guard {
+        None => builder,
+        Some(guard) => builder
+            .dns_resolver(GuardedResolver(guard.clone()))
+            .connector_layer(GuardLayer(guard.clone())),
+    }
+}

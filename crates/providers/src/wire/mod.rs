@@ -1,0 +1,27 @@
+//! What goes over the network, whatever the dialect: who may be dialled, how a request is sent, what a failure means.
+
+mod address;
+mod allow;
+mod client;
+mod egress;
+mod failure;
+mod filter;
+mod guard;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::error::Error;
+
+pub(crate) use client::{Client, WireAnswer, WireRequest};
+pub(crate) use egress::{Egress, EgressError};
+pub(crate) use failure::{Fault, kind_of_status};
+
+/// An error and what caused it, outermost first.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+/// The cause of all causes.
+fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    causes(error).last().unwrap_or(error)
+}

@@ -1,0 +1,604 @@
+//! Requests over real sockets, and the addresses that none may reach.
+
+use std::{
+    collections::BTreeMap,
+    io::Write as _,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use domain::{
+    ExtraHeaders, JsonObject, Message, ModelName, Part, Role, Secret,
+    seams::{EgressPolicy, ProviderError, ProviderErrorKind as Kind, Target},
+};
+use http::HeaderMap;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+};
+
+use super::{Client, Egress, Fault, WireAnswer, WireRequest};
+use crate::{EgressOptions, UpstreamOptions};
+
+const FINE: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+
+/// A target at that address.
+pub(crate) fn target(api_base: &str) -> Target {
+    Target {
+        name: ModelName::parse("p/m").unwrap(),
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        api_base: Some(api_base.to_owned()),
+        egress: EgressPolicy::Operator,
+        key: None,
+        options: JsonObject::new(),
+        extra_headers: ExtraHeaders::default(),
+        settings: BTreeMap::new(),
+        timeout: Duration::from_secs(20),
+    }
+}
+
+fn client(allow: &[&str]) -> Client {
+    let allow: Vec<String> = allow.iter().map(|&entry| entry.to_owned()).collect();
+    let options = EgressOptions {
+        allow_documents: allow.clone(),
+        allow,
+    };
+    let upstream = UpstreamOptions {
+        connect_timeout_seconds: 5.0,
+        timeout_seconds: 20.0,
+    };
+    Client::new(Egress::new(&options, &upstream).unwrap())
+}
+
+fn request() -> WireRequest {
+    WireRequest {
+        path: "chat/completions",
+        headers: HeaderMap::new(),
+        body: b"{}".to_vec(),
+    }
+}
+
+async fn ask(client: &Client, api_base: &str, egress: EgressPolicy) -> Result<u16, ProviderError> {
+    let target = Target {
+        egress,
+        ..target(api_base)
+    };
+    let answer = client.send(&target, request()).await;
+    answer.map(|answer| answer.status)
+}
+
+async fn ask_tenant(client: &Client, api_base: &str) -> Result<u16, (Kind, String)> {
+    let answer = ask(client, api_base, EgressPolicy::Tenant).await;
+    answer.map_err(|error| (error.kind, error.reason))
+}
+
+fn refused() -> Result<u16, (Kind, String)> {
+    Err((
+        Kind::RefusedAddress,
+        "the address is not allowed".to_owned(),
+    ))
+}
+
+/// A host that gives every request the same answer, and tells what it was asked.
+struct Host {
+    address: SocketAddr,
+    connections: Arc<AtomicUsize>,
+    requests: mpsc::UnboundedReceiver<String>,
+}
+
+impl Host {
+    async fn saying(answer: impl Into<Vec<u8>>) -> Self {
+        Self::with_end(answer.into(), true).await
+    }
+
+    /// A host that keeps the connection open after its answer.
+    async fn stalling_after(answer: &str) -> Self {
+        Self::with_end(answer.as_bytes().to_vec(), false).await
+    }
+
+    async fn with_end(answer: Vec<u8>, closes: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let counted = connections.clone();
+        let (told, requests) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::SeqCst);
+                let request = read_request(&mut stream).await;
+                told.send(request).ok();
+                stream.write_all(&answer).await.ok();
+                if !closes {
+                    // Until the client goes away.
+                    let end = stream.read(&mut [0; 1]).await;
+                    told.send(format!("closed: {}", matches!(end, Ok(0) | Err(_))))
+                        .ok();
+                }
+            }
+        });
+        Self {
+            address,
+            connections,
+            requests,
+        }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+/// Reads to the end of the head and of the two bytes that every body here has.
+async fn read_request(stream: &mut TcpStream) -> String {
+    let mut read = Vec::new();
+    while !read.ends_with(b"\r\n\r\n{}") {
+        match stream.read_u8().await {
+            Ok(byte) => read.push(byte),
+            Err(_) => break,
+        }
+    }
+    String::from_utf8(read).unwrap()
+}
+
+#[tokio::test]
+async fn no_spelling_of_a_private_address_is_dialled() {
+    let canary = Host::saying(FINE).await;
+    let port = canary.address.port();
+    let hosts = [
+        "127.0.0.1",
+        "127.1",
+        "127.0.1",
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "0x7f.0.0.1",
+        "017700000001",
+        "0177.0.0.1",
+        "0177.1",
+        "127.0.0.1.",
+        "%31%32%37.0.0.1",
+        "127%2e0%2e0%2e1",
+        "１２７.０.０.１",
+        "127。0。0。1",
+        "①②⑦.0.0.1",
+        "0",
+        "0.0.0.0",
+        "[::1]",
+        "[::]",
+        "[0:0:0:0:0:0:0:1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::127.0.0.1]",
+        "[64:ff9b:1::127.0.0.1]",
+        "[2002:7f00:1::]",
+        "[2001:0:7f00:1::]",
+        "[fe80::5efe:127.0.0.1]",
+        "[2606:4700::5efe:127.0.0.1]",
+        "10.0.0.1",
+        "169.254.169.254",
+        "[fd00:ec2::254]",
+        "192.168.0.1",
+        "100.100.100.200",
+        "localhost",
+        "LOCALHOST",
+        "loc%61lhost",
+    ];
+    let client = client(&[]);
+
+    for host in hosts {
+        for scheme in ["http", "https"] {
+            let url = format!("{scheme}://{host}:{port}/v1");
+            assert_eq!(ask_tenant(&client, &url).await, refused(), "{url}");
+        }
+    }
+
+    assert_eq!(canary.connections(), 0);
+    assert_eq!(
+        ask(&client, &canary.url(), EgressPolicy::Operator)
+            .await
+            .unwrap(),
+        200
+    );
+    assert_eq!(canary.connections(), 1);
+}
+
+#[tokio::test]
+async fn what_is_no_plain_https_address_is_refused() {
+    let client = client(&["127.0.0.1:9"]);
+
+    for url in [
+        "",
+        "127.0.0.1",
+        "//127.0.0.1/",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "data:text/plain,x",
+        "http://example.com/v1",
+        "http://8.8.8.8/v1",
+        "https://user@8.8.8.8/",
+        "https://user:password@8.8.8.8/",
+        "http://:x@127.0.0.1:9/",
+        "https://[fe80::1%25eth0]/",
+        "https://256.256.256.256/",
+        "https:///",
+    ] {
+        assert_eq!(ask_tenant(&client, url).await, refused(), "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_listed_name_is_dialled_on_its_port_alone() {
+    let listed = Host::saying(FINE).await;
+    let other = Host::saying(FINE).await;
+    let port = listed.address.port();
+    let client = client(&[&format!("localhost:{port}")]);
+
+    let answers = [
+        ask_tenant(&client, &format!("http://localhost:{port}/v1")).await,
+        ask_tenant(&client, &format!("http://LOCALHOST:{port}/v1")).await,
+        ask_tenant(&client, &format!("http://127.0.0.1:{port}/v1")).await,
+        ask_tenant(
+            &client,
+            &format!("http://localhost:{}/v1", other.address.port()),
+        )
+        .await,
+        ask_tenant(
+            &client,
+            &format!("https://localhost:{}/v1", other.address.port()),
+        )
+        .await,
+    ];
+
+    assert_eq!(answers, [Ok(200), Ok(200), refused(), refused(), refused()]);
+    assert_eq!((listed.connections(), other.connections()), (2, 0));
+}
+
+#[tokio::test]
+async fn a_listed_range_is_dialled_on_its_port_alone() {
+    let listed = Host::saying(FINE).await;
+    let other = Host::saying(FINE).await;
+    let (port, other_port) = (listed.address.port(), other.address.port());
+    let ranges = [format!("127.0.0.0/8:{port}"), format!("[::1]:{port}")];
+    let client = client(&ranges.each_ref().map(String::as_str));
+
+    let fine = [
+        format!("http://127.0.0.1:{port}/v1"),
+        format!("http://2130706433:{port}/v1"),
+        format!("http://[::ffff:127.0.0.1]:{port}/v1"),
+        format!("http://localhost:{port}/v1"),
+    ];
+    let not = [
+        format!("http://127.0.0.1:{other_port}/v1"),
+        format!("http://10.0.0.1:{port}/v1"),
+        format!("http://8.8.8.8:{port}/v1"),
+        format!("http://localhost:{other_port}/v1"),
+    ];
+
+    for url in &not {
+        assert_eq!(ask_tenant(&client, url).await, refused(), "{url}");
+    }
+    for url in &fine[..2] {
+        assert_eq!(ask_tenant(&client, url).await, Ok(200), "{url}");
+    }
+    for url in &fine[2..] {
+        // Whether the machine has the mapped form is its own affair; it is not refused.
+        assert_ne!(ask_tenant(&client, url).await, refused(), "{url}");
+    }
+    assert!(listed.connections() >= 2);
+    assert_eq!(other.connections(), 0);
+}
+
+#[tokio::test]
+async fn addresses_in_messages_are_held_to_the_documents_list() {
+    let client = client(&["localhost:8000", "10.0.0.0/8:80"]);
+    let check = async |part: Part| {
+        let message = Message {
+            role: Role::User,
+            parts: vec![part],
+        };
+        let checked = client.check_media(&target(""), &[message]).await;
+        checked.map_err(|error| error.kind)
+    };
+
+    for url in [
+        "data:image/png;base64,AAAA",
+        "https://8.8.8.8/a.png",
+        "http://8.8.8.8/a.png",
+        "http://localhost:8000/a.png",
+        "http://10.1.2.3/a.png",
+    ] {
+        assert_eq!(check(Part::Image(url.to_owned())).await, Ok(()), "{url}");
+    }
+    for url in [
+        "https://127.0.0.1/a.png",
+        "https://localhost/a.png",
+        "http://localhost:8001/a.png",
+        "https://8.8.8.8:8443/a.png",
+        "http://169.254.169.254/latest/meta-data",
+        "https://user@8.8.8.8/a.png",
+        "file:///etc/passwd",
+        "a.png",
+    ] {
+        let part = Part::File(url.to_owned());
+        assert_eq!(check(part).await, Err(Kind::RefusedAddress), "{url}");
+    }
+    assert_eq!(
+        check(Part::Text("http://127.0.0.1/".to_owned())).await,
+        Ok(())
+    );
+}
+
+#[tokio::test]
+async fn a_redirect_is_a_fault_and_is_not_followed() {
+    let far = Host::saying(FINE).await;
+    let near = Host::saying(format!(
+        "HTTP/1.1 307 Temporary Redirect\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n",
+        far.url()
+    ))
+    .await;
+
+    let status = ask(&client(&[]), &near.url(), EgressPolicy::Operator).await;
+
+    assert_eq!(status.unwrap(), 307);
+    assert_eq!((near.connections(), far.connections()), (1, 0));
+}
+
+#[tokio::test]
+async fn answers_that_are_too_large_are_given_up() {
+    let zeros = vec![0; 33 * 1024 * 1024];
+    let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    bomb.write_all(&zeros).unwrap();
+    let bomb = bomb.finish().unwrap();
+    let head = |length: usize, more: &str| {
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n{more}\r\n").into_bytes()
+    };
+    let plain = Host::saying([head(zeros.len(), ""), zeros].concat()).await;
+    let packed = [head(bomb.len(), "content-encoding: gzip\r\n"), bomb].concat();
+    let packed = Host::saying(packed).await;
+
+    for host in [plain, packed] {
+        let error = ask(&client(&[]), &host.url(), EgressPolicy::Operator).await;
+        let error = error.unwrap_err();
+        assert_eq!((error.kind, error.status), (Kind::Protocol, Some(200)));
+        assert_eq!(error.reason, "the provider's answer is too large");
+    }
+}
+
+#[tokio::test]
+async fn compressed_answers_are_read() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(br#"{"a":1}"#).unwrap();
+    let packed = packed.finish().unwrap();
+    let length = packed.len();
+    let head =
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\ncontent-encoding: gzip\r\n\r\n");
+    let host = Host::saying([head.into_bytes(), packed].concat()).await;
+
+    let answer = client(&[])
+        .send(&target(&host.url()), request())
+        .await
+        .unwrap();
+
+    assert_eq!(&answer.body[..], br#"{"a":1}"#);
+}
+
+#[tokio::test]
+async fn time_runs_out_before_the_head_and_inside_the_body() {
+    let silent = Host::stalling_after("").await;
+    let slow = Host::stalling_after("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{").await;
+
+    for host in [silent, slow] {
+        let target = Target {
+            timeout: Duration::from_millis(200),
+            ..target(&host.url())
+        };
+        let error = client(&[]).send(&target, request()).await.unwrap_err();
+        assert_eq!(error.kind, Kind::Timeout);
+        assert_eq!(error.reason, "the provider did not answer within 0.2 s");
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_request_closes_the_connection() {
+    let mut host = Host::stalling_after("").await;
+    let client = client(&[]);
+    let target = target(&host.url());
+
+    {
+        let sending = client.send(&target, request());
+        tokio::pin!(sending);
+        tokio::select! {
+            answer = &mut sending => panic!("answered: {answer:?}"),
+            request = host.requests.recv() => assert!(request.unwrap().starts_with("POST /v1/")),
+        }
+    }
+
+    assert_eq!(host.requests.recv().await.unwrap(), "closed: true");
+}
+
+#[tokio::test]
+async fn broken_connections_and_broken_answers_are_told_apart() {
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let nobody = format!("http://{}/v1", closed.local_addr().unwrap());
+    drop(closed);
+    let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let no_tls = format!("https://{}/v1", plain.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _) = plain.accept().await.unwrap();
+        stream.write_all(FINE.as_bytes()).await.unwrap();
+    });
+    let silent = Host::saying("").await;
+    let garbage = Host::saying("this is not HTTP at all\r\n\r\n").await;
+    let cut = Host::saying("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{").await;
+    let cut_chunk = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{}";
+    let cut_chunk = Host::saying(cut_chunk).await;
+    let bad_gzip = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}";
+    let bad_gzip = Host::saying(bad_gzip).await;
+
+    let cases = [
+        (nobody.as_str(), Kind::Connection),
+        (&no_tls, Kind::Connection),
+        ("http://no..such..host/v1", Kind::Connection),
+        (&silent.url(), Kind::Connection),
+        (&garbage.url(), Kind::Protocol),
+        (&cut.url(), Kind::Protocol),
+        (&cut_chunk.url(), Kind::Protocol),
+        (&bad_gzip.url(), Kind::Protocol),
+        ("nonsense", Kind::Misconfigured),
+    ];
+
+    for (url, kind) in cases {
+        let error = ask(&client(&[]), url, EgressPolicy::Operator)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind, kind, "{url}: {}", error.reason);
+    }
+    let homeless = Target {
+        api_base: None,
+        ..target("")
+    };
+    let error = client(&[]).send(&homeless, request()).await.unwrap_err();
+    assert_eq!(
+        (error.kind, error.reason.as_str()),
+        (Kind::Misconfigured, "the provider `p` has no address")
+    );
+}
+
+#[tokio::test]
+async fn the_body_of_an_error_may_be_broken() {
+    let host =
+        Host::saying("HTTP/1.1 503 Busy\r\ncontent-length: 99\r\nretry-after: 2\r\n\r\nno").await;
+
+    let answer = client(&[])
+        .send(&target(&host.url()), request())
+        .await
+        .unwrap();
+
+    assert_eq!((answer.status, &answer.body[..]), (503, &b"no"[..]));
+    assert_eq!(answer.retry_after, Some(Duration::from_secs(2)));
+}
+
+#[tokio::test]
+async fn headers_of_ours_cannot_be_set_from_outside() {
+    let mut host = Host::saying(FINE).await;
+    let given = [
+        "Accept-Encoding",
+        "API-Key",
+        "Authorization",
+        "Connection",
+        "Content-Length",
+        "Content-Type",
+        "Cookie",
+        "Expect",
+        "Forwarded",
+        "Host",
+        "Keep-Alive",
+        "Proxy-Authorization",
+        "TE",
+        "Trailer",
+        "Transfer-Encoding",
+        "Upgrade",
+        "X-API-Key",
+        "X-Forwarded-For",
+        "X-Goog-Api-Key",
+        "X-Real-IP",
+    ];
+    let given = given.map(|name| (name.to_owned(), "stolen".to_owned()));
+    let fine = [("X-Title".to_owned(), "mine".to_owned())];
+    let mut own = HeaderMap::new();
+    own.insert("authorization", "Bearer k".parse().unwrap());
+    let target = Target {
+        extra_headers: ExtraHeaders::parse(given.into_iter().chain(fine).collect()).unwrap(),
+        ..target(&format!("{}/?a=b", host.url()))
+    };
+
+    let wire = WireRequest {
+        headers: own,
+        ..request()
+    };
+    client(&[]).send(&target, wire).await.unwrap();
+
+    let asked = host.requests.recv().await.unwrap();
+    let (line, headers) = asked.split_once("\r\n").unwrap();
+    let mut headers: Vec<&str> = headers
+        .split("\r\n")
+        .filter(|line| line.contains(": "))
+        .collect();
+    headers.sort_unstable();
+    let decodable = headers.remove(0);
+    let version = format!("user-agent: gatewright/{}", env!("CARGO_PKG_VERSION"));
+    let at = format!("host: {}", host.address);
+    assert_eq!(line, "POST /v1/chat/completions?a=b HTTP/1.1");
+    assert!(decodable.starts_with("accept-encoding: ") && decodable.contains("gzip"));
+    assert_eq!(
+        headers,
+        [
+            "accept: application/json",
+            "authorization: Bearer k",
+            "content-length: 2",
+            "content-type: application/json",
+            at.as_str(),
+            version.as_str(),
+            "x-title: mine",
+        ]
+    );
+}
+
+#[test]
+fn what_is_told_of_a_failure_is_filtered() {
+    let answer = |status| WireAnswer {
+        status,
+        body: bytes::Bytes::new(),
+        retry_after: Some(Duration::from_secs(1)),
+    };
+    let target = Target {
+        key: Some(Secret::new("hunter2")),
+        ..target("http://localhost")
+    };
+    let fault = |kind, words: Option<&str>| Fault {
+        kind,
+        status: None,
+        words: words.map(str::to_owned),
+    };
+    let told = |status, kind, words| {
+        let error = answer(status).failure(&target, fault(kind, words));
+        (
+            error.status,
+            error.retry_after.unwrap().as_secs(),
+            error.reason,
+        )
+    };
+
+    let cases = [
+        told(401, Kind::Auth, Some("bad key hunter2")),
+        told(400, Kind::Invalid, Some("bad key hunter2")),
+        told(500, Kind::Failed, None),
+        told(500, Kind::Failed, Some("  ")),
+        told(302, Kind::Protocol, None),
+        told(200, Kind::Protocol, None),
+    ];
+
+    let expected = [
+        (401, "provider_auth"),
+        (400, "bad key [secret]"),
+        (500, "the provider answered with status 500"),
+        (500, "the provider answered with status 500"),
+        (302, "the provider answered with a redirect (status 302)"),
+        (200, "the provider's answer makes no sense (status 200)"),
+    ];
+    assert_eq!(
+        cases,
+        expected.map(|(status, reason)| (Some(status), 1, reason.to_owned()))
+    );
+}

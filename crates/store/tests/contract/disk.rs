@@ -1,0 +1,222 @@
+//! What holds on disk alone: who may open a data directory, and what is in it after an end of any kind.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process};
+
+use domain::{Project, ProjectId, ProjectName, Span};
+use store::{Durability, OpenError, Options, Stores};
+use tempfile::TempDir;
+
+use crate::{id, scope, second, spans};
+
+fn fresh() -> (TempDir, Options) {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options {
+        data_dir: directory.path().join("a?b/file:c"),
+        durability: Durability::Standard,
+    };
+    (directory, options)
+}
+
+async fn commit(stores: &Stores, project: ProjectId, count: usize) -> Vec<Span> {
+    let mut kept = Vec::new();
+    for _ in 0..count {
+        let span = spans::new(project);
+        stores.store.commit_spans(vec![span.clone()]).await.unwrap();
+        kept.push(span);
+    }
+    kept
+}
+
+async fn assert_kept(stores: &Stores, kept: &[Span]) {
+    for span in kept {
+        let found = stores
+            .store
+            .span(scope(span.project), span.id)
+            .await
+            .unwrap();
+        assert_eq!(found.as_ref(), Some(span));
+    }
+}
+
+fn project(name: &str) -> Project {
+    Project {
+        id: id(),
+        name: ProjectName::parse(name).unwrap(),
+        created_at: second(0),
+    }
+}
+
+#[tokio::test]
+async fn a_closed_store_has_everything_in_one_file_when_it_opens_again() {
+    let (_directory, options) = fresh();
+    let stores = store::open(&options).await.unwrap();
+    let kept = commit(&stores, id(), 20).await;
+
+    stores.store.close().await;
+
+    assert!(stores.is_new);
+    assert!(!options.data_dir.join("gatewright.db-wal").exists());
+    let again = store::open(&options).await.unwrap();
+    assert!(!again.is_new);
+    assert_kept(&again, &kept).await;
+}
+
+#[tokio::test]
+async fn a_dropped_store_opens_again_with_everything() {
+    let (_directory, options) = fresh();
+    let stores = store::open(&options).await.unwrap();
+    let kept = commit(&stores, id(), 20).await;
+
+    drop(stores);
+
+    let again = store::open(&options).await.unwrap();
+    assert_kept(&again, &kept).await;
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_in_the_files_at_once() {
+    let (directory, options) = fresh();
+    let stores = store::open(&options).await.unwrap();
+    let kept = commit(&stores, id(), 20).await;
+    let copy = Options {
+        data_dir: directory.path().join("copy"),
+        ..options.clone()
+    };
+
+    fs::create_dir(&copy.data_dir).unwrap();
+    for file in ["gatewright.db", "gatewright.db-wal"] {
+        fs::copy(options.data_dir.join(file), copy.data_dir.join(file)).unwrap();
+    }
+
+    let as_after_a_crash = store::open(&copy).await.unwrap();
+    assert_kept(&as_after_a_crash, &kept).await;
+}
+
+#[tokio::test]
+async fn a_second_server_is_told_who_holds_the_directory() {
+    let (_directory, options) = fresh();
+    let stores = store::open(&options).await.unwrap();
+
+    let refused = store::open(&options).await.unwrap_err();
+
+    assert!(matches!(refused, OpenError::InUse { .. }), "{refused:?}");
+    let holder = format!("process {}", process::id());
+    assert!(refused.to_string().contains(&holder), "{refused}");
+    stores.store.close().await;
+    store::open(&options).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_command_works_beside_a_server() {
+    let (_directory, options) = fresh();
+    let server = store::open(&options).await.unwrap();
+    let kept = commit(&server, id(), 5).await;
+
+    let command = store::open_shared(&options).await.unwrap();
+    let made = project("a");
+    command.store.insert_project(&made).await.unwrap();
+    assert_kept(&command, &kept).await;
+    command.store.close().await;
+
+    assert!(!command.is_new);
+    assert_eq!(server.store.projects().await.unwrap(), [made]);
+    let kept = commit(&server, id(), 5).await;
+    assert_kept(&server, &kept).await;
+    store::open(&options).await.unwrap_err();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_may_open_and_write_at_once_but_one_makes_the_database() {
+    let (_directory, options) = fresh();
+    let commands: Vec<_> = (0..8)
+        .map(|number| {
+            let options = options.clone();
+            tokio::spawn(async move {
+                let stores = store::open_shared(&options).await.unwrap();
+                let made = project(&format!("p{number}"));
+                stores.store.insert_project(&made).await.unwrap();
+                stores.is_new
+            })
+        })
+        .collect();
+
+    let mut makers = 0;
+    for command in commands {
+        makers += u32::from(command.await.unwrap());
+    }
+
+    let stores = store::open(&options).await.unwrap();
+    assert_eq!(makers, 1);
+    assert_eq!(stores.store.projects().await.unwrap().len(), 8);
+}
+
+#[tokio::test]
+async fn a_newer_directory_is_refused_and_left_alone() {
+    let (_directory, options) = fresh();
+    store::open(&options).await.unwrap().store.close().await;
+    let file = options.data_dir.join("gatewright.db");
+    let mut bytes = fs::read(&file).unwrap();
+    // The schema's number stands in bytes 60 to 63 of the file.
+    bytes[60..64].copy_from_slice(&1000_u32.to_be_bytes());
+    fs::write(&file, &bytes).unwrap();
+
+    for refused in [
+        store::open(&options).await.unwrap_err(),
+        store::open_shared(&options).await.unwrap_err(),
+    ] {
+        let is_newer = matches!(refused, OpenError::Newer { found: 1000, .. });
+        assert!(is_newer, "{refused:?}");
+        assert!(refused.to_string().contains("newer"), "{refused}");
+    }
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_refused() {
+    let (_directory, options) = fresh();
+    fs::create_dir_all(&options.data_dir).unwrap();
+    fs::write(options.data_dir.join("gatewright.db"), "x".repeat(10_000)).unwrap();
+
+    let refused = store::open(&options).await.unwrap_err();
+
+    assert!(matches!(refused, OpenError::Database { .. }), "{refused:?}");
+    assert!(refused.to_string().contains("not a database"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_made_is_named() {
+    let (directory, mut options) = fresh();
+    fs::write(directory.path().join("taken"), "").unwrap();
+    options.data_dir = directory.path().join("taken/data");
+
+    let refused = store::open(&options).await.unwrap_err();
+
+    assert!(
+        matches!(refused, OpenError::Directory { .. }),
+        "{refused:?}"
+    );
+    assert!(refused.to_string().contains("taken/data"), "{refused}");
+}
+
+#[tokio::test]
+async fn only_the_owner_reads_the_files() {
+    let (_directory, options) = fresh();
+    let stores = store::open(&options).await.unwrap();
+    commit(&stores, id(), 1).await;
+
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&options.data_dir), 0o700);
+    let mut files: Vec<_> = fs::read_dir(&options.data_dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.file_name().unwrap().to_owned(), mode(&path)))
+        .collect();
+    files.sort();
+    let expected = [
+        "gatewright.db",
+        "gatewright.db-shm",
+        "gatewright.db-wal",
+        "gatewright.lock",
+    ];
+    assert_eq!(files, expected.map(|name| (name.into(), 0o600)));
+}
