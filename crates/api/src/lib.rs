@@ -8,6 +8,7 @@ mod dashboard;
 mod doors;
 mod extract;
 mod options;
+mod patience;
 mod problem;
 mod router;
 mod routes;

@@ -30,6 +30,8 @@ pub struct LimitsOptions {
     pub model_body_bytes: usize,
     /// Bytes of all bodies that are being read or worked on.
     pub buffered_bytes: usize,
+    /// Between the end of an answer and the next request on the same connection.
+    pub idle_timeout_seconds: f64,
     /// For the head of a request to arrive.
     pub header_timeout_seconds: f64,
     /// For the body of a request to arrive.

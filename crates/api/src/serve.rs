@@ -9,7 +9,7 @@ use axum::{
 };
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioExecutor, TokioIo},
     server::{conn::auto, graceful::GracefulShutdown},
 };
 use tokio::{net::TcpListener, sync::Semaphore};
@@ -18,6 +18,8 @@ use tower::ServiceExt;
 
 use crate::{
     doors::{Doors, House, OpenHouse},
+    options::LimitsOptions,
+    patience::{LastByte, Patience, Patient, Requests, UnderWay},
     router,
 };
 
@@ -122,7 +124,8 @@ async fn accept(
     stop: &CancellationToken,
 ) -> GracefulShutdown {
     let open = GracefulShutdown::new();
-    let builder = Arc::new(builder(doors));
+    let builder = builder();
+    let patience = patience(&doors.limits);
     loop {
         let stream = tokio::select! {
             biased;
@@ -148,7 +151,9 @@ async fn accept(
             continue;
         }
         let router = router.clone();
-        let service = service_fn(move |request| answer(router.clone(), request));
+        let requests = Requests::default();
+        let stream = Patient::new(stream, patience, requests.clone());
+        let service = service_fn(move |request| answer(router.clone(), request, requests.begin()));
         let connection = builder
             .serve_connection(TokioIo::new(stream), service)
             .into_owned();
@@ -165,37 +170,42 @@ async fn accept(
     open
 }
 
-fn builder(doors: &Doors) -> auto::Builder<TokioExecutor> {
-    let head_within =
-        Duration::try_from_secs_f64(doors.limits.header_timeout_seconds).unwrap_or(Duration::MAX);
+fn patience(limits: &LimitsOptions) -> Patience {
+    let seconds = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    Patience {
+        head: seconds(limits.header_timeout_seconds),
+        idle: seconds(limits.idle_timeout_seconds),
+    }
+}
+
+fn builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
-        // Without a timer the timeout is silently off.
-        .timer(TokioTimer::new())
-        .header_read_timeout(head_within)
+        // How long a head may take is `Patient`'s: here the time between requests would count as well.
+        .header_read_timeout(None)
         .max_buf_size(MAX_HEAD_BYTES)
         .max_headers(MAX_HEADERS)
         .half_close(false);
     builder
         .http2()
-        .timer(TokioTimer::new())
         .max_concurrent_streams(HTTP2_STREAMS)
         .initial_stream_window_size(HTTP2_WINDOW)
-        .max_header_list_size(u32::try_from(MAX_HEAD_BYTES).unwrap_or(u32::MAX))
-        .keep_alive_interval(Duration::from_secs(20));
+        .max_header_list_size(u32::try_from(MAX_HEAD_BYTES).unwrap_or(u32::MAX));
     builder
 }
 
 async fn answer(
     router: Router,
     request: hyper::Request<Incoming>,
-) -> Result<axum::response::Response, Infallible> {
+    under_way: UnderWay,
+) -> Result<hyper::Response<LastByte<Body>>, Infallible> {
     let mut request = request.map(Body::new);
     if let Some(uri) = without_trailing_slash(request.uri()) {
         *request.uri_mut() = uri;
     }
-    router.oneshot(request).await
+    let response = router.oneshot(request).await?;
+    Ok(response.map(|body| LastByte::new(body, under_way)))
 }
 
 /// One trailing slash counts as none, without a redirect: some clients turn a redirected POST into a GET.

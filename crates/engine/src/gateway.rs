@@ -116,8 +116,9 @@ impl Gateway {
         self.store.ready().await.is_ok()
     }
 
-    /// Writes what still waits and closes storage. What comes after is refused.
+    /// Ends the calls that are still under way, writes what still waits and closes storage.
     pub async fn close(&self) {
+        self.calls.stop().await;
         if let Some(writer) = self.span_writer.lock().await.take() {
             writer.stop().await;
         }

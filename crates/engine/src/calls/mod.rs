@@ -15,7 +15,7 @@ use domain::{
     seams::{Clock, Ids, Store},
 };
 use futures_util::FutureExt;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     error::{CallDetail, Code, Error},
@@ -39,6 +39,8 @@ pub struct Calls {
     attempts: Attempts,
     closing: Closing,
     deadline: Duration,
+    running: TaskTracker,
+    stopping: CancellationToken,
 }
 
 /// What came of the attempts: an output, and who gave it.
@@ -63,6 +65,8 @@ impl Calls {
             closing: Closing::new(spans, clock.clone()),
             deadline: Duration::try_from_secs_f64(options.calls.timeout_seconds)
                 .unwrap_or(Duration::MAX),
+            running: TaskTracker::new(),
+            stopping: CancellationToken::new(),
         }
     }
 
@@ -88,8 +92,17 @@ impl Calls {
         let _caller_is_here = caller_gone.clone().drop_guard();
         let calls = self.clone();
         // A task of its own, so that a caller who leaves cannot take the span along.
-        let running = tokio::spawn(async move { calls.run(call, caller_gone).await });
+        let running = self
+            .running
+            .spawn(async move { calls.run(call, caller_gone).await });
         running.await.map_err(Error::internal)?
+    }
+
+    /// Ends every call that is under way, and returns when their spans are written.
+    pub(crate) async fn stop(&self) {
+        self.stopping.cancel();
+        self.running.close();
+        self.running.wait().await;
     }
 
     async fn run(&self, call: Call, caller_gone: CancellationToken) -> Result<CallResult, Error> {
@@ -104,6 +117,7 @@ impl Calls {
                     Err(_panic) => Ending::Failed(Error::text(Code::Internal, "")),
                 },
                 () = caller_gone.cancelled() => Ending::CallerGone,
+                () = self.stopping.cancelled() => Ending::Failed(Error::unavailable("draining")),
                 () = tokio::time::sleep(self.deadline) => Ending::Failed(self.too_late()),
             }
         };

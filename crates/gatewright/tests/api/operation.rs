@@ -1,14 +1,20 @@
 //! How an operator holds it: start, stop, keys, a second server.
 
-use std::{io::Write, os::unix::fs::PermissionsExt, process::Stdio, time::Duration};
+use std::{
+    io::Write,
+    os::unix::fs::PermissionsExt,
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::server::{Server, binary};
 
 #[tokio::test]
 async fn sigterm_lets_calls_finish_and_exits_with_0() {
-    let server = Server::start();
+    let mut server = Server::start();
     let api = server.api();
     let function = api
         .function(json!({"name": "f", "instructions": "x", "model": "offline/fail-delay-1500"}))
@@ -27,9 +33,7 @@ async fn sigterm_lets_calls_finish_and_exits_with_0() {
     {}
     tokio::time::sleep(Duration::from_millis(300)).await;
 
-    let code = tokio::task::spawn_blocking(move || server.terminate())
-        .await
-        .unwrap();
+    let code = server.stop().await;
 
     assert_eq!(code, Some(0));
     let answer = call.await.unwrap();
@@ -37,6 +41,55 @@ async fn sigterm_lets_calls_finish_and_exits_with_0() {
         (answer.status.as_u16(), &answer.body["message"]),
         (200, &json!("hi"))
     );
+}
+
+#[tokio::test]
+async fn calls_that_outlast_the_drain_are_ended_and_recorded() {
+    let mut server = Server::start_with(&[("GATEWRIGHT_SERVER__DRAIN_SECONDS", "0.5")]);
+    let api = server.api();
+    let function = json!({"name": "f", "instructions": "x", "model": "offline/fail-delay-60000"});
+    let function = api.function(function).await;
+    let call = tokio::spawn({
+        let api = api.clone();
+        async move { api.call(&function, json!({"input": "hi"})).await }
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+
+    let code = server.stop().await;
+
+    let answer = call.await.unwrap();
+    assert_eq!((code, answer.status.as_u16()), (Some(0), 503));
+    assert_eq!(answer.body["detail"], "draining");
+    server.start_again();
+    let span = server.api().span(&answer).await;
+    assert_eq!(span["error"], "ServiceUnavailableError: draining");
+}
+
+#[tokio::test]
+async fn a_connection_that_keeps_quiet_is_closed() {
+    let server = Server::start_with(&[
+        ("GATEWRIGHT_LIMITS__HEADER_TIMEOUT_SECONDS", "0.5"),
+        ("GATEWRIGHT_LIMITS__IDLE_TIMEOUT_SECONDS", "2.5"),
+    ]);
+    let address = server.address.strip_prefix("http://").unwrap().to_owned();
+    let seconds_open = async |said: &'static [u8]| {
+        let mut connection = tokio::net::TcpStream::connect(&address).await.unwrap();
+        let began = Instant::now();
+        connection.write_all(said).await.unwrap();
+        let mut answer = Vec::new();
+        connection.read_to_end(&mut answer).await.unwrap();
+        (began.elapsed().as_secs_f64(), !answer.is_empty())
+    };
+
+    let (nothing, half, whole) = tokio::join!(
+        seconds_open(b""),
+        seconds_open(b"GET /healthz HTTP/1.1\r\nhost: x\r\n"),
+        seconds_open(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"),
+    );
+
+    assert!((0.4..2.0).contains(&nothing.0) && !nothing.1, "{nothing:?}");
+    assert!((0.4..2.0).contains(&half.0) && !half.1, "{half:?}");
+    assert!((2.4..9.0).contains(&whole.0) && whole.1, "{whole:?}");
 }
 
 #[tokio::test]

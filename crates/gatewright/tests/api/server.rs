@@ -76,15 +76,25 @@ impl Server {
     pub fn restart_after_kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        (self.child, self.address) = spawn(&self.dir, &self.environment);
+        self.start_again();
     }
 
     /// Asks the process to end, and says how it ended.
-    pub fn terminate(mut self) -> Option<i32> {
+    pub async fn stop(&mut self) -> Option<i32> {
         let id = i32::try_from(self.child.id()).unwrap();
         let id = rustix::process::Pid::from_raw(id).unwrap();
         rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
-        self.child.wait().unwrap().code()
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Starts another process on the same data.
+    pub fn start_again(&mut self) {
+        (self.child, self.address) = spawn(&self.dir, &self.environment);
     }
 
     pub fn process_id(&self) -> u32 {

@@ -1,0 +1,280 @@
+//! How long a connection may keep quiet: before its first request, between requests, and within the head of one.
+//!
+//! While a request is worked on or its answer is written, nothing here runs out; bodies have their own time.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Instant, Sleep},
+};
+
+/// How long a connection may keep quiet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// From the connect, or from the first byte of a later request, to the end of the request's head. Dribbling does
+    /// not extend it.
+    pub(crate) head: Duration,
+    /// From the end of an answer to the first byte of the next request.
+    pub(crate) idle: Duration,
+}
+
+/// Counts the requests of one connection that are not answered to the end.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Requests(Arc<AtomicUsize>);
+
+/// A request that is not answered to the end.
+#[derive(Debug)]
+pub(crate) struct UnderWay(Requests);
+
+impl Requests {
+    pub(crate) fn begin(&self) -> UnderWay {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        UnderWay(self.clone())
+    }
+
+    fn none(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A stream that ends when its client has kept quiet for too long.
+pub(crate) struct Patient<S> {
+    stream: S,
+    patience: Patience,
+    requests: Requests,
+    phase: Phase,
+    deadline: Pin<Box<Sleep>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// A head is expected or arriving.
+    Head,
+    /// A request is under way.
+    Busy,
+    /// The next request may come.
+    Idle,
+}
+
+impl<S> Patient<S> {
+    pub(crate) fn new(stream: S, patience: Patience, requests: Requests) -> Self {
+        let deadline = Box::pin(tokio::time::sleep(patience.head));
+        Self {
+            stream,
+            patience,
+            requests,
+            phase: Phase::Head,
+            deadline,
+        }
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        let time = match phase {
+            Phase::Head => self.patience.head,
+            Phase::Idle => self.patience.idle,
+            Phase::Busy => return,
+        };
+        self.deadline.as_mut().reset(Instant::now() + time);
+    }
+
+    /// Notes where the connection stands, now that so many bytes came in.
+    fn note(&mut self, arrived: usize) {
+        match (self.requests.none(), self.phase) {
+            (false, _) => self.phase = Phase::Busy,
+            (true, Phase::Busy) if arrived == 0 => self.enter(Phase::Idle),
+            (true, Phase::Busy | Phase::Idle) if arrived > 0 => self.enter(Phase::Head),
+            (true, _) => {}
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let filled = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let arrived = buffer.filled().len() - filled;
+        self.note(arrived);
+        if read.is_ready() || self.phase == Phase::Busy {
+            return read;
+        }
+        self.deadline
+            .as_mut()
+            .poll(context)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+/// A body whose request is under way until it was sent or given up.
+pub(crate) struct LastByte<B> {
+    body: B,
+    _under_way: UnderWay,
+}
+
+impl<B> LastByte<B> {
+    pub(crate) fn new(body: B, under_way: UnderWay) -> Self {
+        Self {
+            body,
+            _under_way: under_way,
+        }
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for LastByte<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+
+    use super::*;
+
+    const PATIENCE: Patience = Patience {
+        head: Duration::from_secs(10),
+        idle: Duration::from_secs(75),
+    };
+
+    fn connection() -> (Patient<DuplexStream>, DuplexStream, Requests) {
+        let (ours, theirs) = duplex(64);
+        let requests = Requests::default();
+        (
+            Patient::new(ours, PATIENCE, requests.clone()),
+            theirs,
+            requests,
+        )
+    }
+
+    async fn seconds_until_timed_out(connection: &mut Patient<DuplexStream>) -> u64 {
+        let began = Instant::now();
+        let mut buffer = [0; 64];
+        let error = loop {
+            match connection.read(&mut buffer).await {
+                Ok(_) => {}
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        began.elapsed().as_secs()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_says_nothing_has_ten_seconds() {
+        let (mut connection, _client, _requests) = connection();
+
+        assert_eq!(seconds_until_timed_out(&mut connection).await, 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_dribbled_head_has_no_longer() {
+        let (mut connection, mut client, _requests) = connection();
+        tokio::spawn(async move {
+            while client.write_all(b"x").await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+
+        assert_eq!(seconds_until_timed_out(&mut connection).await, 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn between_requests_there_is_more_time_and_then_ten_seconds_again() {
+        let (mut connection, mut client, requests) = connection();
+        client.write_all(b"GET").await.unwrap();
+        connection.read_exact(&mut [0; 3]).await.unwrap();
+        let under_way = requests.begin();
+        let mut buffer = [0; 8];
+        let waited =
+            tokio::time::timeout(Duration::from_secs(500), connection.read(&mut buffer)).await;
+        assert!(
+            waited.is_err(),
+            "nothing runs out while a request is under way"
+        );
+
+        drop(under_way);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(70)).await;
+            client.write_all(b"G").await.unwrap();
+            std::future::pending::<()>().await;
+        });
+
+        assert_eq!(seconds_until_timed_out(&mut connection).await, 80);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_connection_ends() {
+        let (mut connection, _client, requests) = connection();
+        drop(requests.begin());
+        connection.phase = Phase::Busy;
+
+        assert_eq!(seconds_until_timed_out(&mut connection).await, 75);
+    }
+}
