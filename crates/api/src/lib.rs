@@ -17,7 +17,7 @@ mod serve;
 
 pub use doors::{House, RenderMetrics};
 pub use options::{LimitsOptions, MetricsOptions, ServerOptions};
-pub use serve::Server;
+pub use serve::{Server, StorageLost};
 
 /// The API document, as text.
 pub fn document() -> &'static str {

@@ -31,6 +31,13 @@ const HTTP2_WINDOW: u32 = 64 * 1024;
 /// How long to wait when no connection can be accepted, for want of descriptors mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Storage failed in a way that only a restart can recover from.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "storage failed to sync and nothing can be recorded any more; a restart recovers what was kept"
+)]
+pub struct StorageLost;
+
 /// A server whose addresses are bound: nobody is turned away between now and [`Server::run`].
 pub struct Server {
     doors: Doors,
@@ -64,7 +71,10 @@ impl Server {
     }
 
     /// Serves until `stop`, lets what was accepted finish, and closes the gateway.
-    pub async fn run(self, stop: CancellationToken) {
+    ///
+    /// # Errors
+    /// [`StorageLost`] if it stopped because nothing can be recorded any more.
+    pub async fn run(self, stop: CancellationToken) -> Result<(), StorageLost> {
         let Self {
             doors,
             main,
@@ -89,6 +99,14 @@ impl Server {
             })
         });
 
+        let watch = tokio::spawn({
+            let (doors, stop) = (doors.clone(), stop.clone());
+            async move {
+                doors.gateway.storage_lost().await;
+                stop.cancel();
+            }
+        });
+
         let main_router = router::router(doors.clone());
         let open = accept(&doors, &main, main_router, &connections, &stop).await;
         let within =
@@ -104,7 +122,14 @@ impl Server {
             // The listener has nothing to lose.
             let _ = metrics.await;
         }
+        let storage_lost = watch.is_finished();
+        watch.abort();
         doors.gateway.close().await;
+        if storage_lost {
+            Err(StorageLost)
+        } else {
+            Ok(())
+        }
     }
 }
 

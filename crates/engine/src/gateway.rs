@@ -116,6 +116,11 @@ impl Gateway {
         self.store.ready().await.is_ok()
     }
 
+    /// Returns when storage cannot be written any more until a restart; otherwise never.
+    pub async fn storage_lost(&self) {
+        self.store.lost().await;
+    }
+
     /// Ends the calls that are still under way, writes what still waits and closes storage.
     pub async fn close(&self) {
         self.calls.stop().await;

@@ -158,6 +158,10 @@ pub trait Store: FunctionStore + ModelStore + SpanStore + TokenStore {
     /// Whether a write would go through now.
     async fn ready(&self) -> Result<()>;
 
+    /// Returns when nothing can be written any more until a restart: a failed sync may have lost what it covered, and
+    /// a second try would hide that (`reliability.md` 13). Otherwise never.
+    async fn lost(&self);
+
     /// Finishes what waits, syncs and closes. Later writes are [`StoreError::Unavailable`].
     async fn close(&self);
 }

@@ -15,7 +15,7 @@ use crate::{
 /// Serves until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// What keeps the server from starting.
+/// What keeps the server from starting, or storage that failed for good.
 pub(crate) async fn run(config: Config, render_metrics: RenderMetrics) -> anyhow::Result<()> {
     let stop = stop_on_signals()?;
     let Composed {
@@ -40,7 +40,7 @@ pub(crate) async fn run(config: Config, render_metrics: RenderMetrics) -> anyhow
         &default_model,
         make_token.as_deref(),
     );
-    server.run(stop).await;
+    server.run(stop).await?;
     tracing::info!("stopped");
     Ok(())
 }

@@ -1,14 +1,12 @@
 //! Whether writes go through, as far as the last ones tell.
 
 use std::{
-    sync::{
-        OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
 use domain::seams::StoreError;
+use tokio::sync::SetOnce;
 
 use crate::sqlite::fault::Fault;
 
@@ -16,7 +14,7 @@ use crate::sqlite::fault::Fault;
 #[derive(Debug)]
 pub(super) struct Health {
     /// Why no write may ever follow.
-    lost: OnceLock<String>,
+    lost: SetOnce<String>,
     opened: Instant,
     /// When the last commit succeeded, in milliseconds after `opened` and at least one; 0 after one that did not.
     proved_at: AtomicU64,
@@ -25,7 +23,7 @@ pub(super) struct Health {
 impl Health {
     pub(super) fn new() -> Self {
         Self {
-            lost: OnceLock::new(),
+            lost: SetOnce::new(),
             opened: Instant::now(),
             proved_at: AtomicU64::new(0),
         }
@@ -39,6 +37,11 @@ impl Health {
                 "a sync failed, restart to recover: {reason}"
             ))),
         }
+    }
+
+    /// Waits for a failed sync.
+    pub(super) async fn lost(&self) {
+        self.lost.wait().await;
     }
 
     /// A commit succeeded just now.

@@ -269,6 +269,10 @@ impl Store for Sqlite {
         self.change(writer::touch_mark).await.map(drop)
     }
 
+    async fn lost(&self) {
+        self.health.lost().await;
+    }
+
     async fn close(&self) {
         self.stop();
         let mut threads = self.threads.lock().await;
