@@ -14,6 +14,7 @@ use engine::Gateway;
 use crate::{
     admission::Admission,
     options::{LimitsOptions, MetricsOptions, ServerOptions},
+    patience::Requests,
     problem::Problem,
 };
 
@@ -73,6 +74,8 @@ pub(crate) async fn attend(State(doors): State<Doors>, request: Request, next: N
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("", MatchedPath::as_str);
 
+    let requests = request.extensions().get::<Requests>().cloned();
+
     let mut response = next.run(request).await;
 
     let class = match response.extensions_mut().remove::<Problem>() {
@@ -99,6 +102,10 @@ pub(crate) async fn attend(State(doors): State<Doors>, request: Request, next: N
         REQUEST_ID,
         HeaderValue::from_str(&request_id).expect("an id is visible ASCII"),
     );
+
+    if requests.is_some_and(|requests| requests.last_is_unread()) {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
 
     let status = response.status().as_u16();
     let ms = began.elapsed().as_millis();

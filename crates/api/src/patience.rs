@@ -1,4 +1,5 @@
-//! How long a connection may keep quiet: before its first request, between requests, and within the head of one.
+//! How long a connection may keep quiet: before its first request, between requests, and within the head of one; and
+//! how it is closed on a client that is still sending.
 //!
 //! While a request is worked on or its answer is written, nothing here runs out; bodies have their own time.
 
@@ -7,7 +8,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
@@ -30,9 +31,19 @@ pub(crate) struct Patience {
     pub(crate) idle: Duration,
 }
 
-/// Counts the requests of one connection that are not answered to the end.
+/// How long what a client still sends is dropped after its answer, so that it reads an answer and not a reset.
+const LINGER: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 16 * 1024;
+
+/// The requests of one connection.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Requests(Arc<AtomicUsize>);
+pub(crate) struct Requests(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    not_answered_to_the_end: AtomicUsize,
+    last_is_unread: AtomicBool,
+}
 
 /// A request that is not answered to the end.
 #[derive(Debug)]
@@ -40,18 +51,32 @@ pub(crate) struct UnderWay(Requests);
 
 impl Requests {
     pub(crate) fn begin(&self) -> UnderWay {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.0
+            .not_answered_to_the_end
+            .fetch_add(1, Ordering::Relaxed);
         UnderWay(self.clone())
     }
 
+    /// The rest of a request will not be read: the connection can serve no other one.
+    pub(crate) fn leave_unread(&self) {
+        self.0.last_is_unread.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn last_is_unread(&self) -> bool {
+        self.0.last_is_unread.load(Ordering::Relaxed)
+    }
+
     fn none(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0
+        self.0.not_answered_to_the_end.load(Ordering::Relaxed) == 0
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        self.0
+            .0
+            .not_answered_to_the_end
+            .fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -72,6 +97,8 @@ enum Phase {
     Busy,
     /// The next request may come.
     Idle,
+    /// The answer is out, and what still comes in is dropped.
+    Lingering,
 }
 
 impl<S> Patient<S> {
@@ -91,6 +118,7 @@ impl<S> Patient<S> {
         let time = match phase {
             Phase::Head => self.patience.head,
             Phase::Idle => self.patience.idle,
+            Phase::Lingering => LINGER,
             Phase::Busy => return,
         };
         self.deadline.as_mut().reset(Instant::now() + time);
@@ -127,7 +155,25 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncRead + Unpin> Patient<S> {
+    /// Drops what comes in until the client is done or has had its time.
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut dropped = [0; LINGER_BYTES];
+        loop {
+            let mut buffer = ReadBuf::new(&mut dropped);
+            match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return self.deadline.as_mut().poll(context),
+            }
+            if self.deadline.is_elapsed() {
+                return Poll::Ready(());
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -141,7 +187,14 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        if self.phase != Phase::Lingering {
+            let shut = Pin::new(&mut self.stream).poll_shutdown(context);
+            if shut.is_pending() || !self.requests.last_is_unread() {
+                return shut;
+            }
+            self.enter(Phase::Lingering);
+        }
+        self.poll_linger(context).map(Ok)
     }
 
     fn poll_write_vectored(
@@ -267,6 +320,27 @@ mod tests {
         });
 
         assert_eq!(seconds_until_timed_out(&mut connection).await, 80);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_client_still_sends_is_dropped_for_two_seconds() {
+        let (mut connection, mut client, requests) = connection();
+        requests.leave_unread();
+        let sent = tokio::spawn(async move {
+            let mut sent = 0;
+            while client.write_all(&[0; 64]).await.is_ok() {
+                sent += 64;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            sent
+        });
+        let began = Instant::now();
+
+        connection.shutdown().await.unwrap();
+
+        assert_eq!(began.elapsed().as_secs(), 2);
+        drop(connection);
+        assert!(sent.await.unwrap() > 1000);
     }
 
     #[tokio::test(start_paused = true)]

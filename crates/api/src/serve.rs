@@ -19,7 +19,7 @@ use tower::ServiceExt;
 use crate::{
     doors::{Doors, House, OpenHouse},
     options::LimitsOptions,
-    patience::{LastByte, Patience, Patient, Requests, UnderWay},
+    patience::{LastByte, Patience, Patient, Requests},
     router,
 };
 
@@ -178,7 +178,7 @@ async fn accept(
         let router = router.clone();
         let requests = Requests::default();
         let stream = Patient::new(stream, patience, requests.clone());
-        let service = service_fn(move |request| answer(router.clone(), request, requests.begin()));
+        let service = service_fn(move |request| answer(router.clone(), request, requests.clone()));
         let connection = builder
             .serve_connection(TokioIo::new(stream), service)
             .into_owned();
@@ -223,9 +223,11 @@ fn builder() -> auto::Builder<TokioExecutor> {
 async fn answer(
     router: Router,
     request: hyper::Request<Incoming>,
-    under_way: UnderWay,
+    requests: Requests,
 ) -> Result<hyper::Response<LastByte<Body>>, Infallible> {
+    let under_way = requests.begin();
     let mut request = request.map(Body::new);
+    request.extensions_mut().insert(requests);
     if let Some(uri) = without_trailing_slash(request.uri()) {
         *request.uri_mut() = uri;
     }

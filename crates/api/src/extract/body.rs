@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData, time::Duration};
 
 use axum::{
     extract::{FromRequest, Request},
-    http::header,
+    http::{header, request::Parts},
 };
 use bytes::{Bytes, BytesMut};
 use domain::Invalid;
@@ -17,7 +17,10 @@ use serde::{
 use serde_path_to_error::{Path, Segment};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{admission::Admission, doors::Doors, options::LimitsOptions, problem::Problem};
+use crate::{
+    admission::Admission, doors::Doors, options::LimitsOptions, patience::Requests,
+    problem::Problem,
+};
 
 /// How much of a refused body is read and dropped, so that the connection can be kept (`reliability.md` 5).
 const DRAINED_BYTES: usize = 1024 * 1024;
@@ -83,10 +86,10 @@ async fn collect(
     limit: usize,
     admission: &Admission,
 ) -> Result<(Bytes, Vec<OwnedSemaphorePermit>), Problem> {
-    let announced = http_body::Body::size_hint(request.body()).exact();
+    let (parts, mut body) = request.into_parts();
+    let announced = http_body::Body::size_hint(&body).exact();
     let announced = announced.and_then(|length| usize::try_from(length).ok());
     let mut reserved = vec![admission.bytes(announced.unwrap_or(0))?];
-    let mut body = request.into_body();
     let mut bytes = BytesMut::with_capacity(announced.unwrap_or(0));
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Problem::bad_body("json_invalid", "the body broke off"))?;
@@ -94,6 +97,7 @@ async fn collect(
             continue;
         };
         if bytes.len() + data.len() > limit {
+            drain_rest(&parts, body).await;
             return Err(Problem::too_large(limit));
         }
         if announced.is_none() {
@@ -104,24 +108,34 @@ async fn collect(
     Ok((bytes.freeze(), reserved))
 }
 
-/// Reads and drops what is left of a refused request, within bounds. A client that waits for leave to send is not
-/// given it.
+/// Reads and drops a refused request.
 pub(crate) async fn drain(request: Request) {
-    if request.headers().contains_key(header::EXPECT) {
+    let (parts, body) = request.into_parts();
+    drain_rest(&parts, body).await;
+}
+
+/// Reads and drops what is left of a refused request, so that the connection can be kept. Beyond a bound it is left
+/// unread, and the connection closed after the answer. A client that waits for leave to send is not given it.
+async fn drain_rest(parts: &Parts, mut body: axum::body::Body) {
+    if parts.headers.contains_key(header::EXPECT) {
         return;
     }
-    let mut body = request.into_body();
-    let dropped = async {
+    let dropping = async {
         let mut dropped = 0;
         while let Some(Ok(frame)) = body.frame().await {
             dropped += frame.data_ref().map_or(0, Bytes::len);
             if dropped > DRAINED_BYTES {
-                return;
+                return false;
             }
         }
+        true
     };
-    // What did not come in time is closed upon.
-    let _ = tokio::time::timeout(DRAINED_WITHIN, dropped).await;
+    let all_dropped = tokio::time::timeout(DRAINED_WITHIN, dropping)
+        .await
+        .unwrap_or(false);
+    if let Some(requests) = parts.extensions.get::<Requests>().filter(|_| !all_dropped) {
+        requests.leave_unread();
+    }
 }
 
 fn parse<T: RequestBody>(bytes: &[u8]) -> Result<T, Problem> {

@@ -13,6 +13,7 @@ mod auth;
 mod calls;
 mod cli;
 mod contract;
+mod docs;
 mod functions;
 mod health;
 mod models;
