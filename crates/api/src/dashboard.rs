@@ -61,7 +61,7 @@ fn pages() -> Router {
             .index_file(None)
             .add_alias("/docs", "/docs/index.html")
             .add_alias("/docs/", "/docs/index.html")
-            .html_cache_control(CacheControl::NoCache)
+            .html_cache_control(CacheControl::Custom("no-store"))
             // Every other file carries a hash of its content in its name.
             .cache_control(CacheControl::Long)
             .enable_brotli(!cfg!(debug_assertions))
@@ -106,13 +106,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_may_load_nothing_from_elsewhere_and_is_asked_for_again() {
+    async fn a_page_may_load_nothing_from_elsewhere_and_is_not_kept() {
         let (answer, _) = ask("/docs").await;
 
         let headers = answer.headers();
         assert_eq!(headers[CONTENT_SECURITY_POLICY], POLICY);
         assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
-        assert_eq!(headers[CACHE_CONTROL], "no-cache");
+        assert_eq!(headers[CACHE_CONTROL], "no-store");
     }
 
     #[tokio::test]

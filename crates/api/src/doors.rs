@@ -10,6 +10,7 @@ use axum::{
 };
 use domain::seams::Ids;
 use engine::Gateway;
+use tokio_util::task::TaskTracker;
 
 use crate::{
     admission::Admission,
@@ -47,6 +48,8 @@ pub(crate) struct OpenHouse {
     pub(crate) metrics: MetricsOptions,
     pub(crate) render_metrics: RenderMetrics,
     pub(crate) admission: Admission,
+    /// Every request that is not answered to the end.
+    pub(crate) requests: TaskTracker,
     ids: Arc<dyn Ids>,
 }
 
@@ -56,6 +59,7 @@ impl OpenHouse {
     pub(crate) fn new(house: House) -> Self {
         Self {
             admission: Admission::new(&house.limits),
+            requests: TaskTracker::new(),
             gateway: house.gateway,
             server: house.server,
             limits: house.limits,
@@ -103,7 +107,8 @@ pub(crate) async fn attend(State(doors): State<Doors>, request: Request, next: N
         HeaderValue::from_str(&request_id).expect("an id is visible ASCII"),
     );
 
-    if requests.is_some_and(|requests| requests.last_is_unread()) {
+    let is_unread = requests.is_some_and(|requests| requests.last_is_unread());
+    if is_unread || doors.admission.is_draining() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
 

@@ -20,6 +20,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     time::{Instant, Sleep},
 };
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 /// How long a connection may keep quiet.
 #[derive(Debug, Clone, Copy)]
@@ -36,25 +37,41 @@ const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 16 * 1024;
 
 /// The requests of one connection.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Requests(Arc<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    not_answered_to_the_end: AtomicUsize,
+    of_all_connections: TaskTracker,
+    begun: AtomicUsize,
+    answered_to_the_end: AtomicUsize,
     last_is_unread: AtomicBool,
 }
 
 /// A request that is not answered to the end.
 #[derive(Debug)]
-pub(crate) struct UnderWay(Requests);
+pub(crate) struct UnderWay {
+    requests: Requests,
+    _counted: TaskTrackerToken,
+}
 
 impl Requests {
+    /// Of a new connection. `of_all_connections` counts the requests of all of them.
+    pub(crate) fn of(of_all_connections: &TaskTracker) -> Self {
+        Self(Arc::new(State {
+            of_all_connections: of_all_connections.clone(),
+            begun: AtomicUsize::new(0),
+            answered_to_the_end: AtomicUsize::new(0),
+            last_is_unread: AtomicBool::new(false),
+        }))
+    }
+
     pub(crate) fn begin(&self) -> UnderWay {
-        self.0
-            .not_answered_to_the_end
-            .fetch_add(1, Ordering::Relaxed);
-        UnderWay(self.clone())
+        self.0.begun.fetch_add(1, Ordering::Relaxed);
+        UnderWay {
+            requests: self.clone(),
+            _counted: self.0.of_all_connections.token(),
+        }
     }
 
     /// The rest of a request will not be read: the connection can serve no other one.
@@ -66,17 +83,21 @@ impl Requests {
         self.0.last_is_unread.load(Ordering::Relaxed)
     }
 
-    fn none(&self) -> bool {
-        self.0.not_answered_to_the_end.load(Ordering::Relaxed) == 0
+    fn begun(&self) -> usize {
+        self.0.begun.load(Ordering::Relaxed)
+    }
+
+    fn answered_to_the_end(&self) -> usize {
+        self.0.answered_to_the_end.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0
+        self.requests
             .0
-            .not_answered_to_the_end
-            .fetch_sub(1, Ordering::Relaxed);
+            .answered_to_the_end
+            .fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -85,6 +106,8 @@ pub(crate) struct Patient<S> {
     stream: S,
     patience: Patience,
     requests: Requests,
+    /// How many requests had begun at the last look: a quick one begins and ends between two looks.
+    seen: usize,
     phase: Phase,
     deadline: Pin<Box<Sleep>>,
 }
@@ -108,6 +131,7 @@ impl<S> Patient<S> {
             stream,
             patience,
             requests,
+            seen: 0,
             phase: Phase::Head,
             deadline,
         }
@@ -126,11 +150,15 @@ impl<S> Patient<S> {
 
     /// Notes where the connection stands, now that so many bytes came in.
     fn note(&mut self, arrived: usize) {
-        match (self.requests.none(), self.phase) {
-            (false, _) => self.phase = Phase::Busy,
-            (true, Phase::Busy) if arrived == 0 => self.enter(Phase::Idle),
-            (true, Phase::Busy | Phase::Idle) if arrived > 0 => self.enter(Phase::Head),
-            (true, _) => {}
+        let begun = self.requests.begun();
+        let served = begun != self.seen || self.phase == Phase::Busy;
+        self.seen = begun;
+        if begun != self.requests.answered_to_the_end() {
+            self.phase = Phase::Busy;
+        } else if served && arrived == 0 {
+            self.enter(Phase::Idle);
+        } else if arrived > 0 && (served || self.phase == Phase::Idle) {
+            self.enter(Phase::Head);
         }
     }
 }
@@ -258,7 +286,7 @@ mod tests {
 
     fn connection() -> (Patient<DuplexStream>, DuplexStream, Requests) {
         let (ours, theirs) = duplex(64);
-        let requests = Requests::default();
+        let requests = Requests::of(&TaskTracker::new());
         (
             Patient::new(ours, PATIENCE, requests.clone()),
             theirs,
@@ -347,7 +375,6 @@ mod tests {
     async fn an_idle_connection_ends() {
         let (mut connection, _client, requests) = connection();
         drop(requests.begin());
-        connection.phase = Phase::Busy;
 
         assert_eq!(seconds_until_timed_out(&mut connection).await, 75);
     }

@@ -13,7 +13,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::{
     Modify, OpenApi,
     openapi::{
-        ContentBuilder, OpenApi as Document, Ref, ResponseBuilder,
+        ContentBuilder, OpenApi as Document, Ref, RefOr, Required, ResponseBuilder,
         path::Operation,
         security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
     },
@@ -108,7 +108,10 @@ pub(crate) static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
         .into_iter()
         .flatten()
     });
-    operations.for_each(refuses_everywhere);
+    operations.for_each(|operation| {
+        refuses_everywhere(operation);
+        takes_no_body_as_well(operation);
+    });
     document
         .to_pretty_json()
         .expect("the document serializes: its keys are strings")
@@ -138,6 +141,14 @@ fn refuses_everywhere(operation: &mut Operation) {
             .responses
             .entry(status.to_owned())
             .or_insert(response.into());
+    }
+}
+
+/// A call without a body is a call without an input.
+fn takes_no_body_as_well(operation: &mut Operation) {
+    let is_call = operation.tags.iter().flatten().any(|tag| tag == "calls");
+    if let Some(RefOr::T(body)) = operation.request_body.as_mut().filter(|_| is_call) {
+        body.required = Some(Required::False);
     }
 }
 

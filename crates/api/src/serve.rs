@@ -5,7 +5,8 @@ use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 use axum::{
     Router,
     body::Body,
-    http::{Uri, uri::PathAndQuery},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, uri::PathAndQuery},
+    response::IntoResponse,
 };
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
@@ -26,8 +27,13 @@ use crate::{
 /// The longest head of a request (`reliability.md` 3).
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 const MAX_HEADERS: usize = 100;
+const MAX_VALUE_BYTES: usize = 8 * 1024;
 const HTTP2_STREAMS: u32 = 100;
 const HTTP2_WINDOW: u32 = 64 * 1024;
+/// For the answers of calls that were cut off to leave.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+/// For connections to close in order.
+const LAST_GOODBYES: Duration = Duration::from_secs(1);
 /// How long to wait when no connection can be accepted, for want of descriptors mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -80,50 +86,48 @@ impl Server {
             main,
             metrics,
         } = self;
-        let connections = Arc::new(Semaphore::new(
+        let ended = CancellationToken::new();
+        let places = Arc::new(Semaphore::new(
             doors.limits.connections.min(Semaphore::MAX_PERMITS),
         ));
-        let ended = CancellationToken::new();
-        let metrics = metrics.map(|listener| {
-            let (doors, ended) = (doors.clone(), ended.clone());
-            let connections = connections.clone();
-            tokio::spawn(async move {
-                accept(
-                    &doors,
-                    &listener,
-                    router::metrics_router(doors.clone()),
-                    &connections,
-                    &ended,
-                )
-                .await;
-            })
-        });
-
-        let watch = tokio::spawn({
-            let (doors, stop) = (doors.clone(), stop.clone());
-            async move {
-                doors.gateway.storage_lost().await;
-                stop.cancel();
-            }
-        });
-
         let main_router = router::router(doors.clone());
-        let open = accept(&doors, &main, main_router, &connections, &stop).await;
+        let accept = |listener, router| {
+            let (doors, places, ended) = (doors.clone(), places.clone(), ended.clone());
+            tokio::spawn(async move { accept(&doors, &listener, router, &places, &ended).await })
+        };
+        let main = accept(main, main_router);
+        let metrics =
+            metrics.map(|listener| accept(listener, router::metrics_router(doors.clone())));
+
+        let storage_lost = tokio::select! {
+            () = stop.cancelled() => false,
+            () = doors.gateway.storage_lost() => true,
+        };
+        // Whoever comes now is told so: the doors stay open until the last call has ended.
+        doors.admission.drain();
+        doors.requests.close();
         let within =
             Duration::try_from_secs_f64(doors.server.drain_seconds).unwrap_or(Duration::MAX);
-        if tokio::time::timeout(within, open.shutdown()).await.is_err() {
+        if tokio::time::timeout(within, doors.requests.wait())
+            .await
+            .is_err()
+        {
             tracing::warn!(
-                seconds = within.as_secs(),
-                "some calls did not end in time and were cut off"
+                seconds = within.as_secs_f64(),
+                "some calls did not end in time and are cut off"
             );
+            doors.gateway.stop_calls().await;
+            // Their answers still have to leave; a client that does not read them is not waited for.
+            let _ = tokio::time::timeout(LAST_ANSWERS, doors.requests.wait()).await;
         }
+
         ended.cancel();
-        if let Some(metrics) = metrics {
-            // The listener has nothing to lose.
-            let _ = metrics.await;
+        for listener in [Some(main), metrics].into_iter().flatten() {
+            if let Ok(open) = listener.await {
+                // What is open now is idle, or its client does not read.
+                let _ = tokio::time::timeout(LAST_GOODBYES, open.shutdown()).await;
+            }
         }
-        let storage_lost = watch.is_finished();
-        watch.abort();
         doors.gateway.close().await;
         if storage_lost {
             Err(StorageLost)
@@ -140,13 +144,13 @@ async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(named)
 }
 
-/// Accepts connections until `stop`, and hands back those that are still open.
+/// Accepts connections until `ended`, and hands back those that are still open.
 async fn accept(
     doors: &Doors,
     listener: &TcpListener,
     router: Router,
-    connections: &Arc<Semaphore>,
-    stop: &CancellationToken,
+    places: &Arc<Semaphore>,
+    ended: &CancellationToken,
 ) -> GracefulShutdown {
     let open = GracefulShutdown::new();
     let builder = builder();
@@ -154,7 +158,7 @@ async fn accept(
     loop {
         let stream = tokio::select! {
             biased;
-            () = stop.cancelled() => break,
+            () = ended.cancelled() => return open,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
@@ -164,7 +168,7 @@ async fn accept(
                 }
             },
         };
-        let Ok(permit) = connections.clone().try_acquire_owned() else {
+        let Ok(permit) = places.clone().try_acquire_owned() else {
             tracing::warn!(
                 limit = doors.limits.connections,
                 "a connection was refused: too many are open"
@@ -176,7 +180,7 @@ async fn accept(
             continue;
         }
         let router = router.clone();
-        let requests = Requests::default();
+        let requests = Requests::of(&doors.requests);
         let stream = Patient::new(stream, patience, requests.clone());
         let service = service_fn(move |request| answer(router.clone(), request, requests.clone()));
         let connection = builder
@@ -191,8 +195,6 @@ async fn accept(
             }
         });
     }
-    doors.admission.drain();
-    open
 }
 
 fn patience(limits: &LimitsOptions) -> Patience {
@@ -226,6 +228,12 @@ async fn answer(
     requests: Requests,
 ) -> Result<hyper::Response<LastByte<Body>>, Infallible> {
     let under_way = requests.begin();
+    if let Some(refusal) = refused_head(request.headers()) {
+        requests.leave_unread();
+        return Ok(refusal
+            .into_response()
+            .map(|body| LastByte::new(body, under_way)));
+    }
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(requests);
     if let Some(uri) = without_trailing_slash(request.uri()) {
@@ -233,6 +241,23 @@ async fn answer(
     }
     let response = router.oneshot(request).await?;
     Ok(response.map(|body| LastByte::new(body, under_way)))
+}
+
+/// What no client sends by accident: a coding of the message other than `chunked`, which two servers in a row may read
+/// in two ways, and values without measure (`reliability.md` 3 and 5).
+fn refused_head(headers: &HeaderMap) -> Option<StatusCode> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let is_plain = codings
+        .next()
+        .is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
+    if !is_plain || codings.next().is_some() {
+        return Some(StatusCode::BAD_REQUEST);
+    }
+    let is_long = |value: &HeaderValue| value.len() > MAX_VALUE_BYTES;
+    headers
+        .values()
+        .any(is_long)
+        .then_some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
 }
 
 /// One trailing slash counts as none, without a redirect: some clients turn a redirected POST into a GET.

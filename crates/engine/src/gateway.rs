@@ -82,7 +82,7 @@ impl Gateway {
         }
         let vault = Arc::new(vault);
         let (spans, span_writer) = SpanWriter::start(store.clone());
-        let routes = Routes::new(store.clone(), vault.clone(), registry, options);
+        let routes = Routes::new(store.clone(), vault.clone(), registry.clone(), options);
         let calls = Calls::new(&store, routes, spans, (&clock, &ids), options);
         Ok(Self {
             auth: Auth::new(store.clone(), clock.clone()),
@@ -94,6 +94,7 @@ impl Gateway {
             models: Models {
                 store: store.clone(),
                 vault,
+                registry,
                 clock,
                 ids,
             },
@@ -121,9 +122,14 @@ impl Gateway {
         self.store.lost().await;
     }
 
-    /// Ends the calls that are still under way, writes what still waits and closes storage.
-    pub async fn close(&self) {
+    /// Ends the calls that are still under way, and returns when their spans are written.
+    pub async fn stop_calls(&self) {
         self.calls.stop().await;
+    }
+
+    /// Ends what is still under way, writes what still waits and closes storage.
+    pub async fn close(&self) {
+        self.stop_calls().await;
         if let Some(writer) = self.span_writer.lock().await.take() {
             writer.stop().await;
         }

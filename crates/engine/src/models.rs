@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::{
     CustomModel, ExtraHeaders, Invalid, Json, ModelId, ModelKind, ModelName, Page, Paged,
     Principal, Secret,
-    seams::{Clock, Ids, Store, StoreError},
+    seams::{Clock, Ids, Registry, Store, StoreError},
 };
 use indexmap::IndexMap;
 
@@ -21,6 +21,7 @@ const MAX_KEY_BYTES: usize = 4 * 1024;
 pub struct Models {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) vault: Arc<Vault>,
+    pub(crate) registry: Arc<dyn Registry>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
 }
@@ -168,7 +169,7 @@ impl Models {
         match &change.api_key {
             Some(key) => model.sealed_key = self.seal(&model, key.clone())?,
             // A key goes only to the host that it was stored for (`reliability.md` 7).
-            None if origin(&model.extra) != origin(&current.extra) => model.sealed_key = None,
+            None if !self.leads_to_the_same_host(current, &model) => model.sealed_key = None,
             None => {}
         }
         check(&model)?;
@@ -176,6 +177,20 @@ impl Models {
             model.version += 1;
         }
         Ok(model)
+    }
+
+    /// Whether a request for either model goes to the same place. What cannot be read as an address counts as another.
+    fn leads_to_the_same_host(&self, one: &CustomModel, other: &CustomModel) -> bool {
+        match (api_base(&one.extra), api_base(&other.extra)) {
+            (None, None) => one.provider.eq_ignore_ascii_case(&other.provider),
+            (Some(one), Some(other)) => {
+                one == other || {
+                    let origin = self.registry.origin(&one);
+                    origin.is_some() && origin == self.registry.origin(&other)
+                }
+            }
+            _ => false,
+        }
     }
 
     fn seal(&self, model: &CustomModel, key: Option<Secret>) -> Result<Option<Vec<u8>>, Invalid> {
@@ -216,11 +231,8 @@ fn provider_of(identifier: &ModelName) -> String {
         .map_or_else(String::new, |(provider, _)| provider.to_lowercase())
 }
 
-fn origin(extra: &Json) -> Option<String> {
-    let api_base = extra.to_value().get("api_base")?.as_str()?.to_owned();
-    let (scheme, rest) = api_base.split_once("://").unwrap_or(("", &api_base));
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    Some(format!("{scheme}://{host}").to_lowercase())
+fn api_base(extra: &Json) -> Option<String> {
+    Some(extra.to_value().get("api_base")?.as_str()?.to_owned())
 }
 
 fn check(model: &CustomModel) -> Result<(), Invalid> {

@@ -179,13 +179,16 @@ impl Routes {
         if model.kind != ModelKind::Llm {
             return Err(fail(&format!("its type is `{}`", model.kind.as_str())));
         }
-        let extra: Extra = serde_json::from_str(model.extra.text())
-            .map_err(|error| fail(&format!("`extra`: {error}")))?;
+        let mut reader = serde_json::Deserializer::from_str(model.extra.text());
+        let extra: Extra = serde_path_to_error::deserialize(&mut reader)
+            .map_err(|error| fail(&format!("`extra.{}` has the wrong type", error.path())))?;
         let key = model
             .sealed_key
             .as_ref()
             .map(|sealed| self.vault.open(model.project, model.id, sealed));
-        let key = key.transpose().map_err(|error| fail(&error.to_string()))?;
+        let key = key
+            .transpose()
+            .map_err(|error| fail(&format!("its key is {error}")))?;
         let provider = model.provider.to_lowercase();
         let host = self.registry.host(&provider);
         let address = address(&extra, host, key).map_err(|why| fail(&why))?;

@@ -52,7 +52,7 @@ pub enum VaultError {
     #[error("sealed under another master key")]
     OtherMasterKey,
     /// Changed, moved or cut.
-    #[error("a sealed key is damaged")]
+    #[error("damaged")]
     Damaged,
 }
 

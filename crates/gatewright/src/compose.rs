@@ -3,7 +3,7 @@
 use std::{
     fs::{self, OpenOptions},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::Path,
     sync::Arc,
 };
@@ -34,6 +34,14 @@ pub(crate) async fn compose(config: &Config) -> anyhow::Result<Composed> {
     let ids: Arc<dyn Ids> = Arc::new(RandomIds);
     let registry =
         providers::registry(config.provider_options()).map_err(|fault| config.refusal(&fault))?;
+    if let Some(model) = &config.options.models.default {
+        let host = model
+            .split()
+            .and_then(|(provider, _)| registry.host(provider));
+        if !host.is_some_and(|host| host.configured) {
+            tracing::warn!(%model, "`models.default` names no configured provider: calls that name no model will fail");
+        }
+    }
     let store = store::open(&config.options.store).await?.store;
     let master_key = master_key(&config.master_key, &*store).await?;
     let vault = Vault::new(&master_key);
@@ -65,12 +73,16 @@ async fn master_key(source: &MasterKeySource, store: &dyn Store) -> anyhow::Resu
     match source {
         MasterKeySource::Given(key) => Ok(MasterKey::parse(key.expose())?),
         MasterKeySource::File(path) => {
+            warn_if_readable_by_others(path);
             let text = fs::read_to_string(path)
                 .with_context(|| format!("the master key in {} cannot be read", path.display()))?;
             read(path, &text)
         }
         MasterKeySource::BesideStore(path) => match fs::read_to_string(path) {
-            Ok(text) => read(path, &text),
+            Ok(text) => {
+                warn_if_readable_by_others(path);
+                read(path, &text)
+            }
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(anyhow!(error).context(
                 format!("the master key in {} cannot be read", path.display()),
             )),
@@ -81,6 +93,15 @@ async fn master_key(source: &MasterKeySource, store: &dyn Store) -> anyhow::Resu
             ),
             Err(_) => make_master_key(path),
         },
+    }
+}
+
+/// A mounted secret may have a mode that its owner cannot choose, so this does not stop the start.
+fn warn_if_readable_by_others(path: &Path) {
+    let mode = fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+    if mode & 0o077 != 0 {
+        let mode = format!("{:03o}", mode & 0o777);
+        tracing::warn!(path = %path.display(), mode, "others may read the master key; `chmod 600` closes it");
     }
 }
 

@@ -95,6 +95,11 @@ impl Registry for Hosts {
         self.hosts.values().filter(|host| host.configured).collect()
     }
 
+    fn origin(&self, api_base: &str) -> Option<String> {
+        let url = Url::parse(api_base).ok().filter(Url::has_host)?;
+        Some(url.origin().ascii_serialization())
+    }
+
     fn protocol(&self, name: &str) -> Option<Arc<dyn Provider>> {
         self.protocols.get(name).cloned()
     }

@@ -24,6 +24,8 @@ use crate::{
 
 /// How much of a refused body is read and dropped, so that the connection can be kept (`reliability.md` 5).
 const DRAINED_BYTES: usize = 1024 * 1024;
+/// How much room is made before anything has come.
+const FIRST_BYTES: usize = 16 * 1024;
 const DRAINED_WITHIN: Duration = Duration::from_secs(2);
 
 /// What a route reads out of its body.
@@ -87,21 +89,27 @@ async fn collect(
     admission: &Admission,
 ) -> Result<(Bytes, Vec<OwnedSemaphorePermit>), Problem> {
     let (parts, mut body) = request.into_parts();
-    let announced = http_body::Body::size_hint(&body).exact();
-    let announced = announced.and_then(|length| usize::try_from(length).ok());
-    let mut reserved = vec![admission.bytes(announced.unwrap_or(0))?];
-    let mut bytes = BytesMut::with_capacity(announced.unwrap_or(0));
+    let announced = http_body::Body::size_hint(&body)
+        .exact()
+        .and_then(|length| usize::try_from(length).ok());
+    // Room is taken for what has come, not for what is announced: an announcement costs a client nothing.
+    let mut reserved = Vec::new();
+    let mut room = 0;
+    let mut bytes = BytesMut::with_capacity(announced.unwrap_or(0).min(FIRST_BYTES));
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Problem::bad_body("json_invalid", "the body broke off"))?;
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        if bytes.len() + data.len() > limit {
+        let size = bytes.len() + data.len();
+        if size > limit {
             drain_rest(&parts, body).await;
             return Err(Problem::too_large(limit));
         }
-        if announced.is_none() {
-            reserved.push(admission.bytes(data.len())?);
+        if size > room {
+            let more = size.max(room * 2).min(announced.unwrap_or(limit).max(size)) - room;
+            reserved.push(admission.bytes(more)?);
+            room += more;
         }
         bytes.extend_from_slice(&data);
     }

@@ -60,6 +60,8 @@ impl Query {
             Ok(number) if number < i128::from(min) => {
                 refused("greater_than_equal", format!("must be at least {min}"))
             }
+            // No list is as long as what such a number passes over.
+            Ok(number) if number > i128::from(max) && max == u32::MAX => Ok(max),
             Ok(number) => match u32::try_from(number).ok().filter(|number| *number <= max) {
                 Some(number) => Ok(number),
                 None => refused("less_than_equal", format!("must be at most {max}")),

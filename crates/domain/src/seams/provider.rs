@@ -89,6 +89,9 @@ pub trait Registry: Send + Sync {
     /// The configured hosts, in the order in which a default model is looked for.
     fn configured(&self) -> Vec<&Host>;
 
+    /// Scheme, host and port of an address, as they will be dialled; `None` if it is no address.
+    fn origin(&self, api_base: &str) -> Option<String>;
+
     /// The dialect of that name.
     fn protocol(&self, name: &str) -> Option<Arc<dyn Provider>>;
 }

@@ -121,7 +121,7 @@ impl Attempts {
                 }
                 Err(complaint) => complaint,
             };
-            ledger.mismatched(complaint.faults.join("; "));
+            ledger.mismatched(&complaint.faults.join("; "));
             if *answers_left == 0 {
                 return Err(Missed::ForGood(never_fitted(
                     call,

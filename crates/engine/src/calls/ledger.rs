@@ -7,6 +7,11 @@ use serde::Serialize;
 
 use crate::{error::TriedModel, price::Bill};
 
+use super::output::beginning;
+
+/// What is kept of the faults of an answer.
+const MAX_REASON_BYTES: usize = 2 * 1024;
+
 /// Every attempt in order.
 #[derive(Default)]
 pub(super) struct Ledger {
@@ -69,10 +74,10 @@ impl Ledger {
     }
 
     /// The last answer misses the output schema.
-    pub(super) fn mismatched(&mut self, reason: String) {
+    pub(super) fn mismatched(&mut self, reason: &str) {
         let entry = self.last();
         entry.status = Status::Mismatched;
-        entry.reason = Some(reason);
+        entry.reason = Some(beginning(reason, MAX_REASON_BYTES).to_owned());
     }
 
     /// The last answer is a refusal.

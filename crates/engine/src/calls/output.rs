@@ -4,6 +4,9 @@ use domain::{Generation, Json, Message, Output, Role};
 
 use crate::schema::{Mismatch, Schema};
 
+/// What of a faulty answer is shown to the model again: an answer without measure must not make the next request so.
+const MAX_FAULTY_BYTES: usize = 64 * 1024;
+
 /// Why an answer is no output.
 pub(super) struct Complaint {
     /// The faults, a line each.
@@ -46,10 +49,15 @@ impl Complaint {
             "This answer does not do:\n{faults}\nAnswer again with one JSON value only that satisfies the JSON Schema."
         );
         [
-            Message::text(Role::Assistant, faulty),
+            Message::text(Role::Assistant, beginning(faulty, MAX_FAULTY_BYTES)),
             Message::text(Role::User, request),
         ]
     }
+}
+
+/// At most so many bytes of a text.
+pub(super) fn beginning(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
 }
 
 /// The text without white space around it and without one Markdown code fence.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::server::{Api, Server};
+use crate::server::{ALPHA, Api, Server};
 
 fn path(function: &Value) -> String {
     format!("/v2/functions/{}", function["id"].as_str().unwrap())
@@ -428,6 +428,31 @@ async fn a_body_above_its_limit_is_refused_and_the_connection_lives() {
         .send_text(Method::POST, "/v2/functions", Some(body(1024 * 1024)))
         .await;
     assert_eq!(answer.status, 201);
+}
+
+#[tokio::test]
+async fn a_very_large_refused_body_still_gets_its_answer() {
+    let server = Server::start();
+    let client = reqwest::Client::new();
+    for (megabytes, token, status) in [
+        (3, ALPHA, 413),
+        (10, ALPHA, 413),
+        (40, ALPHA, 413),
+        (10, "nobody", 401),
+    ] {
+        for _ in 0..5 {
+            let request = client
+                .post(format!("{}/v2/functions", server.address))
+                .bearer_auth(token);
+            let answer = request
+                .body(vec![b' '; megabytes * 1024 * 1024])
+                .send()
+                .await
+                .unwrap();
+
+            assert_eq!(answer.status(), status);
+        }
+    }
 }
 
 #[tokio::test]

@@ -283,6 +283,14 @@ async fn a_key_is_sealed_and_goes_to_its_own_host_alone() {
     let server = Server::start_with(&[
         ("GATEWRIGHT_EGRESS__ALLOW", &allow),
         ("OPENAI_API_KEY", "sk-of-the-operator"),
+        (
+            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
+            &upstream.base_url(),
+        ),
+        (
+            "GATEWRIGHT_PROVIDERS__SHED__API_BASE",
+            &elsewhere.base_url(),
+        ),
     ]);
     let api = server.api();
     let model = api.model("mine", &upstream.base_url()).await;
@@ -307,6 +315,28 @@ async fn a_key_is_sealed_and_goes_to_its_own_host_alone() {
         None,
         "neither the old key nor the operator's"
     );
+
+    let tricks = [
+        json!({"name": "one-slash", "identifier": "openai/x", "api_key": "sk-of-one-slash", "extra": {"api_base": upstream.base_url().replace("//", "/")}}),
+        json!({"name": "provider", "identifier": "house/x", "api_key": "sk-of-provider"}),
+    ];
+    let changes = [
+        json!({"extra": {"api_base": elsewhere.base_url().replace("//", "/")}}),
+        json!({"identifier": "shed/x"}),
+    ];
+    for (model, change) in tricks.into_iter().zip(changes) {
+        let model = api.post("/v2/models/custom", model).await.body;
+        api.patch(&path(&model), change).await;
+        let function = api
+            .function(json!({"name": model["name"], "instructions": "x", "model": model["name"]}))
+            .await;
+        assert_eq!(api.call(&function, json!({})).await.status, 200, "{model}");
+        assert_eq!(
+            elsewhere.requests().last().unwrap().header("authorization"),
+            None,
+            "{model}"
+        );
+    }
 
     let files = std::fs::read_dir(server.dir.path().join("data")).unwrap();
     for file in files

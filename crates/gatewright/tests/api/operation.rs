@@ -54,15 +54,59 @@ async fn calls_that_outlast_the_drain_are_ended_and_recorded() {
         async move { api.call(&function, json!({"input": "hi"})).await }
     });
     tokio::time::sleep(Duration::from_millis(500)).await;
+    let late = tokio::spawn({
+        let open = server.api_with("");
+        async move {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            open.get("/readyz").await
+        }
+    });
 
     let code = server.stop().await;
 
+    let late = late.await.unwrap();
+    assert_eq!(
+        (late.status.as_u16(), late.body),
+        (503, json!({"status": "draining"}))
+    );
+    assert_eq!(late.headers["connection"], "close");
     let answer = call.await.unwrap();
     assert_eq!((code, answer.status.as_u16()), (Some(0), 503));
     assert_eq!(answer.body["detail"], "draining");
     server.start_again();
     let span = server.api().span(&answer).await;
     assert_eq!(span["error"], "ServiceUnavailableError: draining");
+}
+
+#[tokio::test]
+async fn a_message_that_two_servers_could_read_in_two_ways_is_refused() {
+    let server = Server::start();
+    let address = server.address.strip_prefix("http://").unwrap().to_owned();
+    let status = async |headers: String| {
+        let mut connection = tokio::net::TcpStream::connect(&address).await.unwrap();
+        let request = format!("POST /v2/functions HTTP/1.1\r\nhost: x\r\n{headers}\r\n0\r\n\r\n");
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = [0; 12];
+        connection.read_exact(&mut answer).await.unwrap();
+        String::from_utf8(answer[9..].to_vec()).unwrap()
+    };
+
+    assert_eq!(
+        status("transfer-encoding: chunked\r\n".to_owned()).await,
+        "401"
+    );
+    assert_eq!(
+        status("transfer-encoding: gzip, chunked\r\n".to_owned()).await,
+        "400"
+    );
+    assert_eq!(
+        status("content-length: 1\r\ncontent-length: 2\r\n".to_owned()).await,
+        "400"
+    );
+    assert_eq!(
+        status(format!("x: {}\r\ncontent-length: 0\r\n", "y".repeat(9000))).await,
+        "431"
+    );
 }
 
 #[tokio::test]
