@@ -48,6 +48,11 @@ impl Json {
         Self(Arc::from(raw))
     }
 
+    /// The value `null`.
+    pub fn null() -> Self {
+        Self::of(&())
+    }
+
     /// The compact text.
     pub fn text(&self) -> &str {
         self.0.get()

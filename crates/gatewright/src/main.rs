@@ -43,7 +43,10 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(commands::run(cli, config::environment()))
+    let done = runtime.block_on(commands::run(cli, config::environment()));
+    // What still runs beside the tasks has nobody left to answer to.
+    runtime.shutdown_background();
+    done
 }
 
 /// Writes the fault to standard error, and gives the exit code that goes with it.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    ChatRequest, FinishReason, Generation, Message, Part, Usage,
+    ChatRequest, FinishReason, Generation, Message, Output, Part, Usage,
     seams::{Ids, ProviderError, ProviderErrorKind},
 };
 
@@ -13,7 +13,7 @@ use crate::{
     route::{Reachable, Route},
 };
 
-use super::{Answer, ledger::Ledger, open::Call, output};
+use super::{Answer, checks::Checks, ledger::Ledger, open::Call, output, output::Complaint};
 
 /// The waits before a retry, each give or take half of it (`reliability.md` 10).
 const WAITS: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
@@ -24,6 +24,7 @@ const LAST_OUTPUT_CHARS: usize = 2000;
 /// Runs attempts.
 pub(super) struct Attempts {
     prices: Prices,
+    checks: Arc<Checks>,
     ids: Arc<dyn Ids>,
 }
 
@@ -36,8 +37,12 @@ enum Missed {
 }
 
 impl Attempts {
-    pub(super) fn new(prices: Prices, ids: Arc<dyn Ids>) -> Self {
-        Self { prices, ids }
+    pub(super) fn new(prices: Prices, checks: Arc<Checks>, ids: Arc<dyn Ids>) -> Self {
+        Self {
+            prices,
+            checks,
+            ids,
+        }
     }
 
     /// Asks along the route until an answer does.
@@ -93,7 +98,7 @@ impl Attempts {
         (retries, answers_left): (usize, &mut u32),
         ledger: &mut Ledger,
     ) -> Result<Answer, Missed> {
-        let schema = call.callee.output_schema.as_ref();
+        let is_structured = call.callee.output_schema.is_some();
         loop {
             let generation =
                 self.ask(reachable, chat, retries, ledger)
@@ -105,11 +110,11 @@ impl Attempts {
                             Missed::ForGood(told(&failure, ledger))
                         }
                     })?;
-            if schema.is_some() {
+            if is_structured {
                 refuse_a_refusal(&generation, ledger).map_err(Missed::ForGood)?;
             }
             *answers_left = answers_left.saturating_sub(1);
-            let complaint = match output::read(&generation, schema) {
+            let complaint = match self.read(call, &generation).await {
                 Ok(output) => {
                     let (model, finish_reason) =
                         (reachable.target.name.clone(), generation.finish_reason);
@@ -130,6 +135,23 @@ impl Attempts {
                 )));
             }
             chat.messages.extend(complaint.turns(&generation.text));
+        }
+    }
+
+    /// Reads an answer. With a schema it must be one JSON value that satisfies it; without one it is text as it came.
+    async fn read(&self, call: &Call, generation: &Generation) -> Result<Output, Complaint> {
+        let Some(schema) = &call.callee.output_schema else {
+            return Ok(Output::Message(generation.text.clone()));
+        };
+        let value = output::value(&generation.text)?;
+        let mismatches = self
+            .checks
+            .mismatches(call.scope.project(), schema, &value)
+            .await;
+        if mismatches.is_empty() {
+            Ok(Output::Payload(value))
+        } else {
+            Err(Complaint::about(&mismatches))
         }
     }
 

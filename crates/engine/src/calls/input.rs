@@ -1,25 +1,23 @@
 //! The input against its schema.
 
-use serde_json::Value;
+use domain::Json;
 
 use crate::{
     error::{Code, Detail, Error},
     schema::Mismatch,
 };
 
-use super::open::Call;
+use super::{checks::Checks, open::Call};
 
 /// Refuses an input that misses the input schema. An absent input is checked as `null`.
-pub(super) fn check(call: &Call) -> Result<(), Error> {
+pub(super) async fn check(checks: &Checks, call: &Call) -> Result<(), Error> {
     let Some(schema) = &call.callee.input_schema else {
         return Ok(());
     };
-    let input = call
-        .request
-        .input
-        .as_ref()
-        .map_or(Value::Null, domain::Json::to_value);
-    let mismatches = schema.mismatches(&input);
+    let input = call.request.input.clone().unwrap_or_else(Json::null);
+    let mismatches = checks
+        .mismatches(call.scope.project(), schema, &input)
+        .await;
     if mismatches.is_empty() {
         return Ok(());
     }

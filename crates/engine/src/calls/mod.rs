@@ -1,6 +1,7 @@
 //! Calls: the path of one execution of a function, from look-up to durable span.
 
 mod attempt;
+mod checks;
 mod conclude;
 mod input;
 mod ledger;
@@ -27,6 +28,7 @@ use crate::{
 
 use self::{
     attempt::Attempts,
+    checks::Checks,
     conclude::{Closing, Ending},
     ledger::Ledger,
     open::{Call, Opening},
@@ -37,6 +39,7 @@ pub struct Calls {
     opening: Opening,
     routes: Routes,
     attempts: Attempts,
+    checks: Arc<Checks>,
     closing: Closing,
     deadline: Duration,
     running: TaskTracker,
@@ -58,10 +61,12 @@ impl Calls {
         (clock, ids): (&Arc<dyn Clock>, &Arc<dyn Ids>),
         options: &Options,
     ) -> Self {
+        let checks = Arc::new(Checks::default());
         Self {
             opening: Opening::new(store.clone(), clock.clone(), ids.clone()),
             routes,
-            attempts: Attempts::new(Prices::new(&options.prices), ids.clone()),
+            attempts: Attempts::new(Prices::new(&options.prices), checks.clone(), ids.clone()),
+            checks,
             closing: Closing::new(spans, clock.clone()),
             deadline: Duration::try_from_secs_f64(options.calls.timeout_seconds)
                 .unwrap_or(Duration::MAX),
@@ -125,7 +130,7 @@ impl Calls {
     }
 
     async fn answer(&self, call: &Call, ledger: &mut Ledger) -> Result<Answer, Error> {
-        input::check(call)?;
+        input::check(&self.checks, call).await?;
         let route = self
             .routes
             .resolve(call.scope, call.definition().model.as_ref())

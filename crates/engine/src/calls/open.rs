@@ -3,16 +3,21 @@
 use std::{sync::Arc, time::Instant};
 
 use domain::{
-    CallRequest, Definition, Function, Principal, ProjectScope, Revision, RevisionId, RevisionRef,
-    SpanId, Timestamp, TraceId,
+    CallRequest, Definition, Function, Invalid, Principal, ProjectScope, Revision, RevisionId,
+    RevisionRef, SpanId, Timestamp, TraceId,
     seams::{Clock, Ids, Store},
 };
 use moka::sync::Cache;
 
-use crate::{error::Error, schema::Schema};
+use crate::{
+    error::{Code, Error},
+    schema::Schema,
+};
 
-/// How many compiled revisions are remembered. A revision never changes, so none of them goes stale.
-const REMEMBERED: u64 = 10_000;
+/// How many bytes of compiled revisions are remembered, roughly. A revision never changes, so none of them goes stale.
+const REMEMBERED_BYTES: u64 = 256 * 1024 * 1024;
+/// What a revision weighs beside its schemas.
+const BARE_BYTES: u32 = 4 * 1024;
 
 /// Opens calls.
 pub(super) struct Opening {
@@ -25,8 +30,8 @@ pub(super) struct Opening {
 /// A revision with its schemas, ready to run.
 pub(super) struct Compiled {
     pub(super) revision: Revision,
-    pub(super) input_schema: Option<Schema>,
-    pub(super) output_schema: Option<Schema>,
+    pub(super) input_schema: Option<Arc<Schema>>,
+    pub(super) output_schema: Option<Arc<Schema>>,
 }
 
 /// A call under way.
@@ -53,7 +58,10 @@ impl Opening {
             store,
             clock,
             ids,
-            compiled: Cache::new(REMEMBERED),
+            compiled: Cache::builder()
+                .weigher(|_, compiled: &Arc<Compiled>| compiled.weight())
+                .max_capacity(REMEMBERED_BYTES)
+                .build(),
         }
     }
 
@@ -122,9 +130,35 @@ impl Opening {
     }
 }
 
+/// A stored schema that is no longer taken (`reliability.md` 9).
+fn refused(invalid: &Invalid) -> Error {
+    let reason = format!(
+        "a stored schema of the function cannot be used: {}",
+        invalid.message
+    );
+    Error::text(Code::BadRequest, reason)
+}
+
 impl Compiled {
+    /// Roughly how many bytes it takes.
+    fn weight(&self) -> u32 {
+        let instructions =
+            u32::try_from(self.revision.definition.instructions.len()).unwrap_or(u32::MAX);
+        let schemas = [&self.input_schema, &self.output_schema]
+            .into_iter()
+            .flatten();
+        let schemas = schemas.fold(0, |sum: u32, schema| sum.saturating_add(schema.weight()));
+        BARE_BYTES
+            .saturating_add(instructions)
+            .saturating_add(schemas)
+    }
+
     fn new(revision: Revision) -> Result<Self, Error> {
-        let compile = |schema| Schema::compile(schema).map_err(Error::internal);
+        let compile = |schema| {
+            Schema::compile(schema)
+                .map(Arc::new)
+                .map_err(|invalid| refused(&invalid))
+        };
         let definition = &revision.definition;
         let checks_input = definition.configuration.input_validation();
         let input_schema = definition

@@ -1,8 +1,8 @@
 //! From what a model said to an output, or to the complaint that a repair starts from.
 
-use domain::{Generation, Json, Message, Output, Role};
+use domain::{Json, Message, Role};
 
-use crate::schema::{Mismatch, Schema};
+use crate::schema::Mismatch;
 
 /// What of a faulty answer is shown to the model again: an answer without measure must not make the next request so.
 const MAX_FAULTY_BYTES: usize = 64 * 1024;
@@ -13,30 +13,27 @@ pub(super) struct Complaint {
     pub(super) faults: Vec<String>,
 }
 
-/// Reads an answer. With a schema it must be one JSON value that satisfies it; without one it is text as it came.
-pub(super) fn read(generation: &Generation, schema: Option<&Schema>) -> Result<Output, Complaint> {
-    let Some(schema) = schema else {
-        return Ok(Output::Message(generation.text.clone()));
-    };
-    let text = without_fence(&generation.text);
+/// The one JSON value that an answer to a structured call must be.
+pub(super) fn value(answer: &str) -> Result<Json, Complaint> {
+    let text = without_fence(answer);
     if text.is_empty() {
         return Err(Complaint {
             faults: vec!["the answer is empty".to_owned()],
         });
     }
-    let value = Json::parse(text).map_err(|invalid| Complaint {
+    Json::parse(text).map_err(|invalid| Complaint {
         faults: vec![format!("the answer is not JSON: {}", invalid.message)],
-    })?;
-    let mismatches = schema.mismatches(&value.to_value());
-    if mismatches.is_empty() {
-        return Ok(Output::Payload(value));
-    }
-    Err(Complaint {
-        faults: mismatches.iter().map(Mismatch::line).collect(),
     })
 }
 
 impl Complaint {
+    /// That a value misses its schema.
+    pub(super) fn about(mismatches: &[Mismatch]) -> Self {
+        Self {
+            faults: mismatches.iter().map(Mismatch::line).collect(),
+        }
+    }
+
     /// The two turns that ask for a repair: the faulty answer, and what is wrong with it.
     pub(super) fn turns(&self, faulty: &str) -> [Message; 2] {
         let faults: Vec<String> = self
@@ -78,35 +75,7 @@ fn without_fence(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use domain::FinishReason;
-    use serde_json::json;
-
     use super::*;
-
-    fn says(text: &str) -> Generation {
-        Generation {
-            text: text.to_owned(),
-            refusal: None,
-            finish_reason: FinishReason::Stop,
-            usage: None,
-        }
-    }
-
-    fn schema() -> Schema {
-        let schema =
-            json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-        Schema::compile(&Json::from_value(&schema)).unwrap()
-    }
-
-    #[test]
-    fn without_a_schema_text_stays_as_it_came() {
-        for text in ["", "  hi \n", "{\"a\": 1}"] {
-            assert_eq!(
-                read(&says(text), None).ok(),
-                Some(Output::Message(text.to_owned()))
-            );
-        }
-    }
 
     #[test]
     fn white_space_and_one_fence_are_taken_off() {
@@ -117,47 +86,48 @@ mod tests {
             "```\n{\"n\":1}```",
             "```{\"n\":1}```",
         ] {
-            let output = read(&says(text), Some(&schema()));
-
-            assert_eq!(
-                output.ok(),
-                Some(Output::Payload(Json::parse("{\"n\":1}").unwrap())),
-                "{text}"
-            );
+            assert_eq!(value(text).ok(), Json::parse("{\"n\":1}").ok(), "{text}");
         }
     }
 
     #[test]
-    fn what_misses_the_schema_is_a_complaint() {
+    fn what_is_no_json_value_is_a_complaint() {
         for text in [
             "",
-            "{}",
-            "{\"n\":\"1\"}",
+            " ",
+            "```\n```",
             "{\"n\":1",
             "n is 1",
             "{\"n\":1,\"n\":2}",
-            "null",
             "{\"n\":1} {}",
+            "1e999",
         ] {
-            let Err(complaint) = read(&says(text), Some(&schema())) else {
+            let Err(complaint) = value(text) else {
                 panic!("{text}")
             };
 
-            assert!(!complaint.faults.is_empty());
+            assert_eq!(complaint.faults.len(), 1);
         }
     }
 
     #[test]
     fn numbers_keep_their_text() {
-        let exact = Schema::compile(&Json::parse("{}").unwrap()).unwrap();
+        let exact = "[0.10,12345678901234567890123]";
 
-        let output = read(&says("[0.10, 12345678901234567890123]"), Some(&exact)).ok();
+        assert_eq!(value(exact).ok(), Json::parse(exact).ok());
+    }
+
+    #[test]
+    fn a_faulty_answer_without_measure_is_shown_in_part() {
+        let complaint = Complaint {
+            faults: vec!["no".to_owned()],
+        };
+
+        let [shown, _] = complaint.turns(&"å".repeat(MAX_FAULTY_BYTES));
 
         assert_eq!(
-            output,
-            Some(Output::Payload(
-                Json::parse("[0.10,12345678901234567890123]").unwrap()
-            ))
+            shown,
+            Message::text(Role::Assistant, "å".repeat(MAX_FAULTY_BYTES / 2))
         );
     }
 }

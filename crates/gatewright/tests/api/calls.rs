@@ -935,3 +935,37 @@ async fn a_client_who_leaves_takes_the_upstream_request_along_but_not_the_span()
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
+
+#[tokio::test]
+async fn a_long_check_holds_nobody_else_up() {
+    let server = Server::start();
+    let api = server.api();
+    let items = json!({"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 9}, "uniqueItems": false});
+    let function = api.function(json!({"name": "f", "instructions": "x", "input_schema": items, "model": "offline/echo"})).await;
+    let long = json!({"input": vec![3; 900_000]});
+    let calls = (0..6).map(|_| {
+        let (api, function, long) = (api.clone(), function.clone(), long.clone());
+        tokio::spawn(async move { api.call(&function, long).await.status })
+    });
+    let calls: Vec<_> = calls.collect();
+
+    let mut slowest = Duration::ZERO;
+    while calls.iter().any(|call| !call.is_finished()) {
+        let began = Instant::now();
+        assert_eq!(server.api_with("").get("/healthz").await.status, 200);
+        slowest = slowest.max(began.elapsed());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+
+    for call in calls {
+        assert_eq!(call.await.unwrap(), 200);
+    }
+    assert!(slowest < Duration::from_secs(5), "{slowest:?}");
+    let too_many = api
+        .call(&function, json!({"input": vec![3; 1_100_000]}))
+        .await;
+    assert_eq!(
+        too_many.fault(),
+        (422, json!(["body", "input"]), "schema_mismatch")
+    );
+}

@@ -317,6 +317,43 @@ async fn each_rule_of_a_create_has_its_fault() {
 }
 
 #[tokio::test]
+async fn a_schema_that_would_take_for_ever_is_refused() {
+    let server = Server::start();
+    let api = server.api();
+    let doubling = (1..=30).fold(
+        json!({"d0": {"type": "integer"}}),
+        |mut definitions, level| {
+            let below = json!({"$ref": format!("#/$defs/d{}", level - 1)});
+            definitions[format!("d{level}")] = json!({"anyOf": [below, below]});
+            definitions
+        },
+    );
+    let node = json!({"properties": {"next": {"$ref": "#"}}});
+    let bombs = [
+        json!({"$defs": doubling, "$ref": "#/$defs/d30"}),
+        json!({"$ref": "#"}),
+        json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}),
+        json!({"anyOf": [node, node]}),
+        json!({"enum": (0..2000).collect::<Vec<_>>()}),
+    ];
+
+    for schema in bombs {
+        let body = json!({"name": "bomb", "instructions": "x", "output_schema": schema});
+        let answer = api.post("/v2/functions", body).await;
+
+        let (status, place, _) = answer.fault();
+        assert_eq!(
+            (status, place),
+            (422, json!(["body", "output_schema"])),
+            "{schema}"
+        );
+    }
+    let list = json!({"type": ["object", "null"], "properties": {"next": {"$ref": "#"}}});
+    api.function(json!({"name": "list", "instructions": "x", "input_schema": list}))
+        .await;
+}
+
+#[tokio::test]
 async fn a_body_that_is_no_strict_json_is_refused() {
     let server = Server::start();
     let api = server.api();

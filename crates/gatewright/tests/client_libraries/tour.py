@@ -7,41 +7,22 @@ tour leaves behind what it made.
 Usage: GATEWRIGHT_URL=http://HOST:PORT/v2 GATEWRIGHT_TOKEN=... tour.py
 """
 
-import asyncio
 import json
-import os
-import reprlib
 import sys
 import traceback
 import warnings
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from uuid import UUID, uuid4
 
-import httpx
-from opperai import Opper, errors, models
+from opperai import models
 from opperai.utils import BackoffStrategy, RetryConfig
 from pydantic import BaseModel
 
-URL, TOKEN = os.environ.get("GATEWRIGHT_URL", ""), os.environ.get("GATEWRIGHT_TOKEN")
-# Without an address the client would turn to its vendor's.
-if not URL.endswith("/v2") or not TOKEN:
-    sys.exit("GATEWRIGHT_URL, which ends in /v2, and GATEWRIGHT_TOKEN are needed")
+from client import NOBODY, URL, Client, at_latest, at_revision, fresh, function_operations, model_operations, same
+
 CASES = json.loads((Path(__file__).parent / "cases.json").read_text(encoding="utf-8"))
 INPUT_SCHEMA, OUTPUT_SCHEMA, SETTINGS = CASES["input_schema"], CASES["output_schema"], CASES["settings"]
-NOBODY = "00000000-0000-7000-8000-000000000000"
-
-TYPED = {
-    400: errors.BadRequestError,
-    401: errors.UnauthorizedError,
-    404: errors.NotFoundError,
-    409: errors.ConflictError,
-    422: errors.RequestValidationError,
-}
-# Where the client does not expect a 409, it raises its fallback.
-UNTYPED = {("functions.update", 409), ("language_models.update_custom", 409)}
-# What the server sends and this client does not read.
-UNREAD = {"is_v3", "provider", "type", "beta.evaluation"}
+CALLS = (at_latest, at_revision)
 
 
 class Forecast(BaseModel):
@@ -51,148 +32,6 @@ class Forecast(BaseModel):
     high: int
 
 
-class Client:
-    """The client, with eyes on its transport."""
-
-    def __init__(self, synchronous, url=URL, token=TOKEN, **options):
-        self.synchronous = synchronous
-        self.calls, self.last, self.came = 0, None, None
-        self.loop = asyncio.new_event_loop()
-        # No proxy of the environment stands between the client and the server.
-        common = {"follow_redirects": True, "trust_env": False}
-        hooks = {"request": [self._leaves], "response": [self._arrives]}
-        async_hooks = {"request": [self._leaves_async], "response": [self._arrives_async]}
-        self.http = httpx.Client(event_hooks=hooks, **common)
-        self.async_http = httpx.AsyncClient(event_hooks=async_hooks, **common)
-        self.opper = Opper(
-            http_bearer=token, server_url=url, client=self.http, async_client=self.async_http, **options
-        )
-
-    def _leaves(self, request):
-        assert str(request.url).startswith(URL), f"a request for {request.url}"
-        self.calls += 1
-
-    async def _leaves_async(self, request):
-        self._leaves(request)
-
-    def _arrives(self, response):
-        response.read()
-        self.came = response
-
-    async def _arrives_async(self, response):
-        await response.aread()
-        self.came = response
-
-    def __call__(self, operation, **arguments):
-        """Runs an operation such as `functions.create`, and compares what was decoded with what came."""
-        self.last, self.came = f"{operation} {reprlib.repr(arguments)}", None
-        *path, method = operation.split(".")
-        owner = self.opper
-        for part in path:
-            owner = getattr(owner, part)
-        if self.synchronous:
-            decoded = getattr(owner, method)(**arguments)
-        else:
-            decoded = self.loop.run_until_complete(getattr(owner, f"{method}_async")(**arguments))
-        if method.startswith("delete"):
-            same((decoded, self.came.status_code, self.came.content), (None, 204, b""))
-        else:
-            same(self.came.status_code, 201 if operation == "functions.create" else 200, "status")
-            same(self.came.headers["content-type"], "application/json")
-            faithful(decoded, self.body())
-        return decoded
-
-    def body(self):
-        return self.came.json()
-
-    def sent(self):
-        return json.loads(self.came.request.content)
-
-    def refused(self, status, kind, operation, **arguments):
-        """Checks that an operation raises the client's error for this refusal; returns its detail."""
-        wanted = errors.APIError if (operation, status) in UNTYPED else TYPED.get(status, errors.APIError)
-        try:
-            self(operation, **arguments)
-        except errors.OpperError as error:
-            body = json.loads(error.body)
-            same((type(error), error.status_code, error.headers["content-type"]), (wanted, status, "application/json"))
-            same((sorted(body), body["type"]), (["detail", "message", "type"], kind))
-            if wanted is not errors.APIError:
-                same((error.data.type, error.data.message, error.data.detail), (kind, body["message"], body["detail"]))
-                same(str(error), body["message"])
-            return body["detail"]
-        raise AssertionError("nothing was raised")
-
-    def missing(self, what, operation, **arguments):
-        same(self.refused(404, "NotFoundError", operation, **arguments), f"{what} not found")
-
-    def faults(self, operation, **arguments):
-        """Returns the places that a malformed request is refused for."""
-        detail = self.refused(422, "RequestValidationError", operation, **arguments)
-        for fault in detail:
-            same({member: type(value) for member, value in fault.items()}, {"loc": list, "msg": str, "type": str})
-        return [fault["loc"] for fault in detail]
-
-    def create(self, **given):
-        """Stores a function, which must come back as it was sent."""
-        function = self("functions.create", **{"name": fresh(), "instructions": "Forecast the weather.", **given})
-        for member, value in self.sent().items():
-            if member != "model" and value is not None:
-                same(self.body()[member], value, member)
-        for held in (function.id, function.dataset_id, function.revision_id):
-            same(str(UUID(held)), held)
-        same(function.observer_enabled, True)
-        return function
-
-    def run(self, call, function, **arguments):
-        """Calls a function, and checks what every result has."""
-        operation, target = call(function)
-        result = self(operation, **target, **arguments)
-        same(self.came.headers["x-span-id"], str(UUID(result.span_id)), "X-Span-Id")
-        same((result.cached, result.images), (False, None))
-        usage, cost = result.usage, result.cost
-        counts = (usage["input_tokens"], usage["output_tokens"], usage["output_tokens_details"]["reasoning_tokens"])
-        same([type(count) for count in counts], [int] * 3, "tokens")
-        same(usage["total_tokens"], counts[0] + counts[1], "total_tokens")
-        same(sorted(cost), ["generation", "platform", "total"])
-        assert abs(cost["total"] - cost["generation"] - cost["platform"]) < 1e-12, cost
-        return result
-
-    def span(self, span_id):
-        return self("spans.get", span_id=span_id)
-
-    def close(self):
-        self.http.close()
-        self.loop.run_until_complete(self.async_http.aclose())
-        self.loop.close()
-
-
-def same(got, wanted, what="value"):
-    assert got == wanted and type(got) is type(wanted), f"{what}: got {got!r}, wanted {wanted!r}"
-
-
-def faithful(decoded, came, path="answer"):
-    """Checks that the client read every member that came, and read it right."""
-    if isinstance(decoded, BaseModel):
-        names = {field.alias or name: name for name, field in type(decoded).model_fields.items()}
-        same(set(came) - set(names) - UNREAD, set(), f"{path}: unread")
-        for key in set(came) & set(names):
-            faithful(getattr(decoded, names[key]), came[key], f"{path}.{key}")
-    elif isinstance(decoded, datetime):
-        same(decoded, datetime.fromisoformat(came.replace("Z", "+00:00")), path)
-        same(decoded.utcoffset(), timedelta(0), path)
-    elif isinstance(decoded, list):
-        same(len(decoded), len(came), path)
-        for index, (left, right) in enumerate(zip(decoded, came)):
-            faithful(left, right, f"{path}[{index}]")
-    else:
-        same(decoded, came, path)
-
-
-def fresh(tail="x"):
-    return f"tour-{uuid4().hex}/{tail}"
-
-
 def settings(**values):
     return models.FunctionCallConfigurationInput(**values)
 
@@ -200,43 +39,6 @@ def settings(**values):
 def stored(name, options=None, extra_headers=None):
     """A model in the form in which the server gives it back."""
     return models.Model(name=name, options=options or {}, extra_headers=extra_headers or {})
-
-
-def at_latest(function):
-    return "functions.call", {"function_id": function.id}
-
-
-def at_revision(function):
-    return "functions.call_revision", {"function_id": function.id, "revision_id": function.revision_id}
-
-
-CALLS = (at_latest, at_revision)
-
-
-def function_operations(function_id=NOBODY, revision_id=NOBODY):
-    """Every operation on one function."""
-    function, revision = {"function_id": function_id}, {"function_id": function_id, "revision_id": revision_id}
-    return [
-        ("functions.get", function),
-        ("functions.update", {**function, "description": "d"}),
-        ("functions.delete", function),
-        ("functions.revisions.list", function),
-        ("functions.get_by_revision", revision),
-        ("functions.call", {**function, "input": "x"}),
-        ("functions.call_revision", {**revision, "input": "x"}),
-    ]
-
-
-def model_operations(model_id=NOBODY):
-    """Every operation on one custom model."""
-    return [
-        ("language_models.get_custom", {"model_id": model_id}),
-        ("language_models.update_custom", {"model_id": model_id, "name": "x"}),
-        ("language_models.delete_custom", {"model_id": model_id}),
-    ]
-
-
-# === The tour ===
 
 
 def a_function_comes_back_as_it_was_given(client):
@@ -312,12 +114,14 @@ def functions_are_listed(client):
     same([item.id for item in client(op, name=marker, sort="created_at", offset=0, limit=100).data],
          [function.id for function in made])
     by_name = sorted(made, key=lambda function: function.name)
-    for sort, wanted in (("created_at", made), ("-created_at", made[::-1]), ("name", by_name), ("-name", by_name[::-1])):
+    orders = {"created_at": made, "-created_at": made[::-1], "name": by_name, "-name": by_name[::-1]}
+    for sort, wanted in orders.items():
         pages = [client(op, name=marker, sort=sort, offset=offset, limit=3) for offset in (0, 3, 6, 9)]
         same({page.meta.total_count for page in pages}, {len(made)})
         items = [item for page in pages for item in page.data]
         for item, function in zip(items, wanted):
-            same(item.model_dump(), function.model_dump(include=set(type(item).model_fields)))
+            for member in ("id", "name", "revision_id", "description", "instructions", "model"):
+                same(getattr(item, member), getattr(function, member), member)
         same(len(items), len(wanted))
     some = client(op)
     same(some.model_dump(), client(op, name=None, sort=None, offset=None, limit=None).model_dump())
@@ -329,7 +133,7 @@ def functions_are_listed(client):
 
 
 def a_change_of_the_definition_makes_a_revision(client):
-    function, taken, op = client.create(model="offline/json", configuration=SETTINGS), client.create(), "functions.update"
+    function, op = client.create(model="offline/json", configuration=SETTINGS), "functions.update"
     latest = function.revision_id
 
     def change(moves, **arguments):
@@ -345,6 +149,7 @@ def a_change_of_the_definition_makes_a_revision(client):
     change(False, name=function.name)
     same(change(True, instructions="Forecast it well.").instructions, "Forecast it well.")
     change(False, instructions="Forecast it well.")
+    same(change(True, model="offline/echo").model, stored("offline/echo"))
     same(change(True, input_schema=Forecast).input_schema, Forecast.model_json_schema())
     merged = change(True, configuration={"invocation.cache.ttl": 7})
     same(client.body()["configuration"], {**SETTINGS, "invocation.cache.ttl": 7})
@@ -365,12 +170,12 @@ def a_change_of_the_definition_makes_a_revision(client):
     same(client.faults(op, function_id=function.id, name="a b"), [["body", "name"]])
     same(client.faults(op, function_id=function.id, configuration={"invocation.cache.ttl": "1"}),
          [["body", "configuration", "invocation.cache.ttl"]])
-    client.refused(409, "ConflictError", op, function_id=function.id, name=taken.name)
+    client.refused(409, "ConflictError", op, function_id=function.id, name=client.create().name)
 
 
 def revisions_are_listed_and_read(client):
     first = client.create(input_schema=INPUT_SCHEMA, output_schema=OUTPUT_SCHEMA, model="offline/json")
-    later = [client("functions.update", function_id=first.id, instructions=f"{n}", configuration={"invocation.cache.ttl": n})
+    later = [client("functions.update", function_id=first.id, configuration={"invocation.cache.ttl": n})
              for n in (1, 2, 3)]
     ids = [function.revision_id for function in (*reversed(later), first)]
     op = "functions.revisions.list"
@@ -418,7 +223,7 @@ def an_id_that_is_none_is_refused(client):
 
 
 def every_input_reaches_the_model_and_the_span(client):
-    echo = client.create(model="offline/echo")
+    echo, media = client.create(model="offline/echo"), CASES["media_input"]
     for call in CALLS:
         for given in [*CASES["inputs"], 2**53 + 1]:
             result = client.run(call, echo, input=given)
@@ -428,6 +233,7 @@ def every_input_reaches_the_model_and_the_span(client):
             same((span.input, span.output), (given, result.message))
         for nothing in ({}, {"input": None}, dict.fromkeys(("input", "parent_span_id", "examples", "tags"))):
             same(client.span(client.run(call, echo, **nothing).span_id).input, None)
+        same(client.span(client.run(call, echo, input=media).span_id).input, media)
 
 
 def a_span_holds_the_whole_call(client):
@@ -447,7 +253,8 @@ def a_span_holds_the_whole_call(client):
         assert result.json_payload["sky"] in ("clear", "cloudy"), result.json_payload
         same(type(result.json_payload["high"]), int)
         span = client.span(result.span_id)
-        same((span.name, span.type, span.error, span.score, span.feedback), (shaped.name, "generation", None, None, None))
+        same((span.name, span.type), (shaped.name, "generation"))
+        same((span.error, span.score, span.feedback), (None, None, None))
         same((span.parent_id, span.trace_id, parent.parent_id), (parent.id, parent.trace_id, None))
         same((span.input, span.output), ({"city": "Rome"}, result.json_payload))
         assert span.start_time <= span.end_time, "it ended before it began"
@@ -544,7 +351,8 @@ def custom_models_are_registered_found_and_changed(client):
         same((client.body()["provider"], client.body()["type"]), (model.identifier.split("/")[0], "llm"))
         same(answered("language_models.get_custom_by_name", name=model.name).id, model.id)
     client.refused(409, "ConflictError", op, name=made[1].name, identifier="a/b")
-    for arguments, place in [*CASES["refused_custom_models"], [{"name": "x" * 256, "identifier": "a/b"}, ["body", "name"]]]:
+    long = [{"name": "x" * 256, "identifier": "a/b"}, ["body", "name"]]
+    for arguments, place in [*CASES["refused_custom_models"], long]:
         same(client.faults(op, **arguments), [place])
 
     op = "language_models.list_custom"
@@ -603,7 +411,6 @@ def the_transport_is_no_surprise(client):
     patient = Client(client.synchronous, retry_config=backoff)
     failing = patient.create(model="offline/fail-status-500")
     patient.refused(502, "UpstreamError", "functions.call", function_id=failing.id)
-    assert patient.calls > 2, "it did not try again"
     patient.close()
     client.refused(405, "MethodNotAllowedError", "functions.create", name="x", instructions="i",
                    server_url=f"{URL}/functions/by-name")
@@ -644,7 +451,7 @@ def main():
             name = f"python, {'' if synchronous else 'a'}synchronous: {step.__name__.replace('_', ' ')}"
             try:
                 step(client)
-                print(f"ok      {name} ({client.calls} requests)", flush=True)
+                print(f"ok      {name}", flush=True)
             except Exception:
                 failed += 1
                 came = client.came.text[:500] if client.came else "nothing"
