@@ -969,3 +969,30 @@ async fn a_long_check_holds_nobody_else_up() {
         (422, json!(["body", "input"]), "schema_mismatch")
     );
 }
+
+#[tokio::test]
+async fn a_key_in_the_environment_makes_its_provider_the_default() {
+    let upstream = Upstream::start(Answer::text("hi")).await;
+    let server = Server::start_with(&[
+        ("OPENAI_API_KEY", "sk-of-the-operator"),
+        (
+            "GATEWRIGHT_PROVIDERS__OPENAI__API_BASE",
+            &upstream.base_url(),
+        ),
+    ]);
+    let api = server.api();
+    let function = api
+        .function(json!({"name": "f", "instructions": "x"}))
+        .await;
+
+    let answer = api.call(&function, json!({})).await;
+
+    assert_eq!(answer.body["message"], "hi");
+    let request = &upstream.requests()[0];
+    assert_eq!(
+        request.header("authorization"),
+        Some("Bearer sk-of-the-operator")
+    );
+    let model = format!("openai/{}", request.json()["model"].as_str().unwrap());
+    assert_eq!(api.span(&answer).await["meta"]["model"], model);
+}

@@ -46,8 +46,9 @@ export class Client {
 
   /** Runs an operation such as `functions.create`, and compares what was decoded with what came. */
   async call(operation, ...args) {
-    this.last = `${operation} ${inspect(args, { breakLength: Infinity, maxStringLength: 60 })}`;
-    this.text = undefined;
+    Client.latest = this;
+    this.said = `${operation} ${inspect(args, { breakLength: Infinity, maxStringLength: 60 })}`;
+    this.text = "nothing";
     const path = operation.split(".");
     const method = path.pop();
     const decoded = await path.reduce((owner, part) => owner[part], this.opper)[method](...args);
@@ -165,7 +166,7 @@ export const modelOperations = (id = NOBODY) => [
 export const fresh = (tail = "x") => `tour-${randomUUID()}/${tail}`;
 
 export function same(got, wanted, what = "value") {
-  const [left, right] = [got, wanted].map((value) => inspect(value, { depth: 6, breakLength: Infinity }));
+  const [left, right] = [got, wanted].map((value) => inspect(value, { depth: 6, breakLength: Infinity }).slice(0, 500));
   assert.deepStrictEqual(got, wanted, `${what}: got ${left}, wanted ${right}`);
 }
 

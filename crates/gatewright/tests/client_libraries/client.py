@@ -57,7 +57,7 @@ class Client:
     """The client, called by the names of its operations."""
 
     def __init__(self, synchronous, url=URL, token=TOKEN, **options):
-        self.synchronous, self.last = synchronous, None
+        self.synchronous = synchronous
         # The environment's proxies must not stand between the client and the server.
         self.transport = (Transport if synchronous else AsyncTransport)(trust_env=False)
         self.loop = None if synchronous else asyncio.new_event_loop()
@@ -66,7 +66,8 @@ class Client:
 
     def __call__(self, operation, **arguments):
         """Runs an operation such as `functions.create`, and compares what was decoded with what came."""
-        self.last, self.transport.came = f"{operation} {reprlib.repr(arguments)}", None
+        Client.latest, self.transport.came = self, None
+        self.said = f"{operation} {reprlib.repr(arguments)}"
         *path, method = operation.split(".")
         owner = self.opper
         for part in path:
@@ -197,7 +198,7 @@ def fresh(tail="x"):
 
 
 def same(got, wanted, what="value"):
-    assert got == wanted and type(got) is type(wanted), f"{what}: got {got!r}, wanted {wanted!r}"
+    assert got == wanted and type(got) is type(wanted), f"{what}: got {got!r:.500}, wanted {wanted!r:.500}"
 
 
 def faithful(decoded, came, path="answer"):

@@ -471,7 +471,7 @@ for (const [kind, build] of Object.entries(builds)) {
     } catch (error) {
       process.exitCode = 1;
       console.log(`FAILED  typescript, ${kind}: ${words}`);
-      console.log(`${error.stack}\nafter ${client.last}\ncame ${client.text?.slice(0, 500)}`);
+      console.log(`${error.stack}\nasked ${Client.latest.said}\ncame  ${Client.latest.text.slice(0, 500)}`);
     }
   }
 }

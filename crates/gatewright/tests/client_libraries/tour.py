@@ -454,8 +454,9 @@ def main():
                 print(f"ok      {name}", flush=True)
             except Exception:
                 failed += 1
-                came = client.came.text[:500] if client.came else "nothing"
-                print(f"FAILED  {name}\n{traceback.format_exc()}after {client.last}\ncame {came}", flush=True)
+                came = Client.latest.came
+                print(f"FAILED  {name}\n{traceback.format_exc()}asked {Client.latest.said}", flush=True)
+                print(f"came  {came.status_code} {came.text:.500}" if came is not None else "nothing came", flush=True)
             client.close()
     sys.exit(failed > 0)
 
