@@ -11,6 +11,7 @@ mod reader;
 mod spread;
 #[cfg(test)]
 mod tests;
+mod unique;
 mod words;
 
 use domain::{Invalid, Json};
@@ -80,6 +81,7 @@ impl Schema {
             .with_draft(draft)
             .with_pattern_options(patterns)
             .should_validate_formats(false)
+            .with_keyword("uniqueItems", unique::keyword)
             .build(&schema)
             .map(|validator| Self {
                 validator,
