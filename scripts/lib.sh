@@ -94,6 +94,16 @@ install_cargo_tool() {
     cargo install "cargo-$1" --locked --quiet </dev/null
 }
 
+# install_venv FOLDER REQUIREMENTS : makes a Python environment with what the file names, unless it is there already.
+install_venv() {
+    cmp -s "$2" "$1/requirements.txt" && return 0
+    echo "installing what ${2#"$root"/} names"
+    # Debian's Python may come without venv's own tools.
+    python3 -m venv --clear "$1" || { need :python3-venv && python3 -m venv --clear "$1"; }
+    "$1/bin/pip" install --quiet --disable-pip-version-check -r "$2"
+    cp "$2" "$1/requirements.txt"
+}
+
 # free_port FROM : prints the first port from FROM on that nobody listens on.
 free_port() {
     local port=$1
