@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Instant};
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use domain::seams::Ids;
 use engine::Gateway;
@@ -19,6 +19,7 @@ use crate::{
     problem::Problem,
 };
 
+const MAX_VALUE_BYTES: usize = 8 * 1024;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Renders the metrics as text.
@@ -80,7 +81,13 @@ pub(crate) async fn attend(State(doors): State<Doors>, request: Request, next: N
 
     let requests = request.extensions().get::<Requests>().cloned();
 
-    let mut response = next.run(request).await;
+    let mut response = match refused_head(request.headers()) {
+        None => next.run(request).await,
+        Some(problem) => {
+            requests.iter().for_each(Requests::leave_unread);
+            problem.into_response()
+        }
+    };
 
     let class = match response.extensions_mut().remove::<Problem>() {
         Some(problem) => {
@@ -118,6 +125,23 @@ pub(crate) async fn attend(State(doors): State<Doors>, request: Request, next: N
     let labels = [("route", route.to_owned()), ("status", status.to_string())];
     metrics::counter!("gatewright_requests_total", &labels).increment(1);
     response
+}
+
+/// What no client sends by accident: a coding of the message other than `chunked`, which two servers in a row may read
+/// in two ways, and values without measure (`reliability.md` 3 and 5).
+fn refused_head(headers: &HeaderMap) -> Option<Problem> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let is_plain = codings
+        .next()
+        .is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
+    if !is_plain || codings.next().is_some() {
+        return Some(Problem::bad_framing());
+    }
+    let is_long = |value: &HeaderValue| value.len() > MAX_VALUE_BYTES;
+    headers
+        .values()
+        .any(is_long)
+        .then(|| Problem::long_header(MAX_VALUE_BYTES))
 }
 
 /// The caller's own id where it is harmless, else a new one.

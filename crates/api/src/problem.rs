@@ -86,6 +86,27 @@ impl Problem {
         )
     }
 
+    /// The message is coded in a way that is not taken.
+    pub(crate) fn bad_framing() -> Self {
+        Error::text(
+            Code::BadRequest,
+            "the only transfer coding that is taken is `chunked`",
+        )
+        .into()
+    }
+
+    /// A header's value is too long.
+    pub(crate) fn long_header(limit: usize) -> Self {
+        let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+        let detail = Detail::Text(format!("a header may have at most {limit} bytes"));
+        Self::new(
+            status,
+            "PayloadTooLargeError",
+            "The request is too large",
+            detail,
+        )
+    }
+
     /// No such route.
     pub(crate) fn no_route() -> Self {
         Error::text(Code::NotFound, "no such path").into()

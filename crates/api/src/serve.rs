@@ -1,12 +1,17 @@
 //! Serving: connections in, requests to the router, and a stop that cuts nobody off.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     Router,
     body::Body,
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, uri::PathAndQuery},
-    response::IntoResponse,
+    http::{Uri, uri::PathAndQuery},
 };
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
@@ -27,7 +32,6 @@ use crate::{
 /// The longest head of a request (`reliability.md` 3).
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 const MAX_HEADERS: usize = 100;
-const MAX_VALUE_BYTES: usize = 8 * 1024;
 const HTTP2_STREAMS: u32 = 100;
 const HTTP2_WINDOW: u32 = 64 * 1024;
 /// For the answers of calls that were cut off to leave.
@@ -108,6 +112,7 @@ impl Server {
         doors.requests.close();
         let within =
             Duration::try_from_secs_f64(doors.server.drain_seconds).unwrap_or(Duration::MAX);
+        let began = Instant::now();
         if tokio::time::timeout(within, doors.requests.wait())
             .await
             .is_err()
@@ -124,8 +129,9 @@ impl Server {
         ended.cancel();
         for listener in [Some(main), metrics].into_iter().flatten() {
             if let Ok(open) = listener.await {
-                // What is open now is idle, or its client does not read.
-                let _ = tokio::time::timeout(LAST_GOODBYES, open.shutdown()).await;
+                // What is open now is idle, which closes at once, or still writes its last answer.
+                let left = within.saturating_sub(began.elapsed()).max(LAST_GOODBYES);
+                let _ = tokio::time::timeout(left, open.shutdown()).await;
             }
         }
         doors.gateway.close().await;
@@ -228,12 +234,6 @@ async fn answer(
     requests: Requests,
 ) -> Result<hyper::Response<LastByte<Body>>, Infallible> {
     let under_way = requests.begin();
-    if let Some(refusal) = refused_head(request.headers()) {
-        requests.leave_unread();
-        return Ok(refusal
-            .into_response()
-            .map(|body| LastByte::new(body, under_way)));
-    }
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(requests);
     if let Some(uri) = without_trailing_slash(request.uri()) {
@@ -241,23 +241,6 @@ async fn answer(
     }
     let response = router.oneshot(request).await?;
     Ok(response.map(|body| LastByte::new(body, under_way)))
-}
-
-/// What no client sends by accident: a coding of the message other than `chunked`, which two servers in a row may read
-/// in two ways, and values without measure (`reliability.md` 3 and 5).
-fn refused_head(headers: &HeaderMap) -> Option<StatusCode> {
-    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
-    let is_plain = codings
-        .next()
-        .is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
-    if !is_plain || codings.next().is_some() {
-        return Some(StatusCode::BAD_REQUEST);
-    }
-    let is_long = |value: &HeaderValue| value.len() > MAX_VALUE_BYTES;
-    headers
-        .values()
-        .any(is_long)
-        .then_some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
 }
 
 /// One trailing slash counts as none, without a redirect: some clients turn a redirected POST into a GET.

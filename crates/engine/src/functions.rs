@@ -77,7 +77,7 @@ impl Functions {
             configuration: Settings::parse(new.configuration)
                 .map_err(|invalid| invalid.at("configuration"))?,
         };
-        check_definition(&definition)?;
+        check_definition(&definition).await?;
         let revision = self.revision_of(self.ids.next().into(), definition);
         let function = Function {
             id: revision.function_id,
@@ -153,7 +153,7 @@ impl Functions {
         check_description(change.description.as_ref().and_then(Option::as_deref))?;
         loop {
             let current = self.get(caller, id).await?;
-            let changed = self.apply(&current, change)?;
+            let changed = self.apply(&current, change).await?;
             if changed == current {
                 return Ok(current);
             }
@@ -238,7 +238,7 @@ impl Functions {
         }
     }
 
-    fn apply(&self, current: &Callee, change: &FunctionChange) -> Result<Callee, Error> {
+    async fn apply(&self, current: &Callee, change: &FunctionChange) -> Result<Callee, Error> {
         let old = &current.revision.definition;
         let configuration = match &change.configuration {
             None => old.configuration.clone(),
@@ -269,7 +269,7 @@ impl Functions {
         function.description = change.description.clone().unwrap_or(function.description);
         let mut revision = current.revision.clone();
         if definition != *old {
-            check_definition(&definition)?;
+            check_definition(&definition).await?;
             revision = self.revision_of(function.id, definition);
             function.revision_id = revision.id;
         }
@@ -305,10 +305,12 @@ fn check_description(description: Option<&str>) -> Result<(), Invalid> {
     Ok(())
 }
 
-fn check_definition(definition: &Definition) -> Result<(), Invalid> {
+async fn check_definition(definition: &Definition) -> Result<(), Error> {
     if definition.instructions.len() > MAX_INSTRUCTIONS_BYTES {
         return Err(
-            Invalid::new("string_too_long", "instructions have at most 256 KiB").at("instructions"),
+            Invalid::new("string_too_long", "instructions have at most 256 KiB")
+                .at("instructions")
+                .into(),
         );
     }
     let schemas = [
@@ -317,7 +319,13 @@ fn check_definition(definition: &Definition) -> Result<(), Invalid> {
     ];
     for (member, schema) in schemas {
         if let Some(schema) = schema {
-            Schema::compile(schema).map_err(|invalid| invalid.at(member))?;
+            let schema = schema.clone();
+            // Compiling may take longer than a worker should be held.
+            let compiled = tokio::task::spawn_blocking(move || Schema::compile(&schema).map(drop));
+            compiled
+                .await
+                .map_err(Error::internal)?
+                .map_err(|invalid| invalid.at(member))?;
         }
     }
     Ok(())

@@ -15,7 +15,7 @@ use serde::{
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
 use serde_path_to_error::{Path, Segment};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 use crate::{
     admission::Admission, doors::Doors, options::LimitsOptions, patience::Requests,
@@ -24,6 +24,9 @@ use crate::{
 
 /// How much of a refused body is read and dropped, so that the connection can be kept (`reliability.md` 5).
 const DRAINED_BYTES: usize = 1024 * 1024;
+/// How slowly a body may come: after the first seconds at least so many bytes a second (`reliability.md` 3).
+const PATIENCE: Duration = Duration::from_secs(5);
+const LEAST_BYTES_PER_SECOND: u64 = 1024;
 /// How much room is made before anything has come.
 const FIRST_BYTES: usize = 16 * 1024;
 const DRAINED_WITHIN: Duration = Duration::from_secs(2);
@@ -65,12 +68,14 @@ impl<T: RequestBody> FromRequest<Doors> for Body<T> {
         }
         let within =
             Duration::try_from_secs_f64(doors.limits.body_timeout_seconds).unwrap_or(Duration::MAX);
-        let (bytes, reserved) =
-            tokio::time::timeout(within, collect(request, limit, &doors.admission))
-                .await
-                .map_err(|_| {
-                    Problem::bad_body("value_error", "the body did not arrive in time")
-                })??;
+        let requests = request.extensions().get::<Requests>().cloned();
+        let collecting = collect(request, limit, &doors.admission);
+        let (bytes, reserved) = tokio::time::timeout(within, collecting)
+            .await
+            .unwrap_or_else(|_| {
+                requests.iter().for_each(Requests::leave_unread);
+                Err(too_slow())
+            })?;
         let bytes = if bytes.is_empty() && T::MAY_BE_EMPTY {
             Bytes::from_static(b"{}")
         } else {
@@ -96,7 +101,19 @@ async fn collect(
     let mut reserved = Vec::new();
     let mut room = 0;
     let mut bytes = BytesMut::with_capacity(announced.unwrap_or(0).min(FIRST_BYTES));
-    while let Some(frame) = body.frame().await {
+    let began = Instant::now();
+    loop {
+        let due =
+            began + PATIENCE + Duration::from_secs(bytes.len() as u64 / LEAST_BYTES_PER_SECOND);
+        let Ok(frame) = tokio::time::timeout_at(due, body.frame()).await else {
+            parts
+                .extensions
+                .get::<Requests>()
+                .into_iter()
+                .for_each(Requests::leave_unread);
+            return Err(too_slow());
+        };
+        let Some(frame) = frame else { break };
         let frame = frame.map_err(|_| Problem::bad_body("json_invalid", "the body broke off"))?;
         let Ok(data) = frame.into_data() else {
             continue;
@@ -108,12 +125,22 @@ async fn collect(
         }
         if size > room {
             let more = size.max(room * 2).min(announced.unwrap_or(limit).max(size)) - room;
-            reserved.push(admission.bytes(more)?);
+            match admission.bytes(more) {
+                Ok(place) => reserved.push(place),
+                Err(error) => {
+                    drain_rest(&parts, body).await;
+                    return Err(error.into());
+                }
+            }
             room += more;
         }
         bytes.extend_from_slice(&data);
     }
     Ok((bytes.freeze(), reserved))
+}
+
+fn too_slow() -> Problem {
+    Problem::bad_body("value_error", "the body did not arrive in time")
 }
 
 /// Reads and drops a refused request.

@@ -11,8 +11,6 @@ use tokio::sync::Semaphore;
 
 use crate::schema::{Mismatch, Schema, too_many_values};
 
-/// A longer value is checked beside the calls whatever its schema is.
-const SHORT_BYTES: usize = 16 * 1024;
 const AT_A_TIME: usize = 2;
 
 /// Checks values.
@@ -37,7 +35,7 @@ impl Checks {
                 message,
             }];
         }
-        if schema.is_light() && value.text().len() <= SHORT_BYTES {
+        if schema.is_light(value.text().len()) {
             return schema.mismatches(&value.to_value());
         }
         let place = self.places_of(project).acquire_owned().await;

@@ -114,7 +114,8 @@ impl Opening {
             .revision(scope, function.id, id)
             .await?
             .ok_or_else(missing)?;
-        let compiled = Arc::new(Compiled::new(revision)?);
+        let compiling = tokio::task::spawn_blocking(move || Compiled::new(revision));
+        let compiled = Arc::new(compiling.await.map_err(Error::internal)??);
         self.compiled.insert(id, compiled.clone());
         Ok(compiled)
     }

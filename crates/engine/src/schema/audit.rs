@@ -19,6 +19,9 @@ const MAX_DEPTH: usize = 64;
 pub(super) struct Weight {
     /// How many patterns it compiles.
     pub(super) patterns: usize,
+    /// How many states these have, their repetitions written out, and how many the largest one.
+    pub(super) states: u64,
+    pub(super) longest_pattern: u64,
     /// How many evaluations one place of a value takes, at most.
     pub(super) evaluations: u64,
     /// How many faults one place of a value can have, at most.
@@ -50,6 +53,8 @@ pub(super) fn audit(schema: &Value) -> Result<Weight, Invalid> {
     let cost = cost::of(&places)?;
     Ok(Weight {
         patterns: places.patterns,
+        states: places.states,
+        longest_pattern: places.longest_pattern,
         evaluations: cost.evaluations,
         faults: cost.faults,
         compares_items: places.compares_items,

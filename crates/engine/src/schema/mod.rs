@@ -6,6 +6,7 @@
 
 mod audit;
 mod cost;
+mod pattern;
 mod places;
 mod reader;
 mod spread;
@@ -35,9 +36,15 @@ const MAX_MESSAGE_BYTES: usize = 500;
 const MAX_GATHERED: u64 = 100_000;
 /// How often a value may be checked for the check to count as light.
 const LIGHT_EVALUATIONS: u64 = 64;
+/// How many steps matching patterns may take in one check, a byte of text at one state each: about two seconds.
+const MAX_STEPS: u64 = 150_000_000;
+/// How many it may take to count as light: about a millisecond.
+const LIGHT_STEPS: u64 = 75_000;
+const LIGHT_BYTES: u64 = 16 * 1024;
 const MAX_PATTERN_BYTES: usize = 1024 * 1024;
-/// What a compiled pattern takes together with the table that grows while it is used.
+/// What a compiled pattern takes together with the tables that grow while it is used, and what each of its states adds.
 const BYTES_PER_PATTERN: usize = 256 * 1024;
+const BYTES_PER_STATE: u64 = 256;
 
 /// A schema, ready to check values.
 #[derive(Debug)]
@@ -100,7 +107,8 @@ impl Schema {
     /// one whose faults could fill the memory only the first is shown, or none but the root. Needs 2 MiB of stack.
     pub(crate) fn mismatches(&self, value: &Value) -> Vec<Mismatch> {
         let checkable = MAX_EVALUATIONS / self.weight.evaluations.max(1);
-        if !is_within(value, checkable, TEXT_BYTES_PER_VALUE) {
+        let is_matchable = self.weight.patterns == 0 || self.steps(text_bytes(value)) <= MAX_STEPS;
+        if !is_matchable || !is_within(value, checkable, TEXT_BYTES_PER_VALUE) {
             return vec![Mismatch::of_all(
                 "value is too large to be checked against so complex a schema",
             )];
@@ -127,13 +135,39 @@ impl Schema {
     pub(crate) fn weight(&self) -> u32 {
         let text = self.text_bytes.saturating_mul(16);
         let patterns = self.weight.patterns.saturating_mul(BYTES_PER_PATTERN);
-        u32::try_from(text.saturating_add(patterns)).unwrap_or(u32::MAX)
+        let states = self.weight.states.saturating_mul(BYTES_PER_STATE);
+        let states = usize::try_from(states).unwrap_or(usize::MAX);
+        u32::try_from(text.saturating_add(patterns).saturating_add(states)).unwrap_or(u32::MAX)
     }
 
-    /// Whether a check looks at each place of a value a few times only (at most 64) and never compares items, so
-    /// that a small value may be checked on the thread of the caller.
-    pub(crate) fn is_light(&self) -> bool {
-        self.weight.evaluations <= LIGHT_EVALUATIONS && !self.weight.compares_items
+    /// Whether a value of so many bytes can be checked within about a millisecond, on the thread of the caller: it is
+    /// short, each place is looked at a few times only (at most 64), no items are compared, and no pattern is long.
+    pub(crate) fn is_light(&self, value_bytes: usize) -> bool {
+        let bytes = value_bytes as u64;
+        bytes <= LIGHT_BYTES
+            && self.weight.evaluations <= LIGHT_EVALUATIONS
+            && !self.weight.compares_items
+            && (self.weight.patterns == 0 || self.steps(bytes) <= LIGHT_STEPS)
+    }
+
+    /// How many steps matching patterns in so much text takes at most.
+    fn steps(&self, text_bytes: u64) -> u64 {
+        text_bytes
+            .saturating_mul(self.weight.longest_pattern)
+            .saturating_mul(self.weight.evaluations)
+    }
+}
+
+/// The bytes of all texts in a value, names of members included.
+fn text_bytes(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64,
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| name.len() as u64 + text_bytes(member))
+            .sum(),
+        _ => 0,
     }
 }
 

@@ -52,6 +52,9 @@ pub(super) struct Places {
     pub(super) all: Vec<Place>,
     /// How many patterns stand in it.
     pub(super) patterns: usize,
+    /// How many states all patterns have, their repetitions written out, and how many the largest one.
+    pub(super) states: u64,
+    pub(super) longest_pattern: u64,
     /// Whether `uniqueItems` stands anywhere.
     pub(super) compares_items: bool,
     /// Whether `anyOf` or `oneOf` stands anywhere.

@@ -11,6 +11,7 @@ use jsonschema::Draft;
 use serde_json::{Map, Value};
 
 use super::{
+    pattern,
     places::{Children, Id, Link, Place, Places, not_taken, too_long},
     words::{decoded, faults, list, map, price, text},
 };
@@ -19,6 +20,9 @@ const MAX_PLACES: usize = 10_000;
 const MAX_CHOICES: usize = 1_000;
 const MAX_REFERENCES: usize = 1_000;
 const MAX_PATTERNS: usize = 200;
+/// What a pattern and all patterns together may have when their repetitions are written out.
+const MAX_STATES: u64 = 5_000;
+const MAX_STATES_IN_ALL: u64 = 50_000;
 const MAX_PATTERN_BYTES: usize = 2 * 1024;
 
 /// Reads a document.
@@ -63,6 +67,8 @@ impl<'a> Reader<'a> {
             places: Places {
                 all: Vec::new(),
                 patterns: 0,
+                states: 0,
+                longest_pattern: 0,
                 compares_items: false,
                 has_alternatives: false,
             },
@@ -180,6 +186,15 @@ impl<'a> Reader<'a> {
             if pattern.len() > MAX_PATTERN_BYTES {
                 return Err(too_long("a pattern in a schema has at most 2 KiB"));
             }
+            let states = pattern::states(pattern);
+            self.places.states += states;
+            self.places.longest_pattern = self.places.longest_pattern.max(states);
+        }
+        if self.places.longest_pattern > MAX_STATES || self.places.states > MAX_STATES_IN_ALL {
+            return Err(too_long(
+                "a pattern in a schema has repetitions that make it too large; say how long a text may be with \
+                 `maxLength` instead",
+            ));
         }
         if self.places.patterns > MAX_PATTERNS {
             return Err(too_long("a schema has at most 200 patterns"));

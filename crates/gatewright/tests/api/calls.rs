@@ -996,3 +996,22 @@ async fn a_key_in_the_environment_makes_its_provider_the_default() {
     let model = format!("openai/{}", request.json()["model"].as_str().unwrap());
     assert_eq!(api.span(&answer).await["meta"]["model"], model);
 }
+
+#[tokio::test]
+async fn a_long_text_against_a_long_pattern_is_not_checked() {
+    let server = Server::start();
+    let api = server.api();
+    let schema = json!({"type": "string", "pattern": "[01]*1[01]{1000}2"});
+    let function = api.function(json!({"name": "f", "instructions": "x", "input_schema": schema, "model": "offline/echo"})).await;
+
+    let answer = api
+        .call(&function, json!({"input": "01".repeat(500_000)}))
+        .await;
+
+    assert_eq!(
+        answer.fault(),
+        (422, json!(["body", "input"]), "schema_mismatch")
+    );
+    let said = answer.body["detail"][0]["msg"].as_str().unwrap();
+    assert!(said.contains("too large"), "{said}");
+}

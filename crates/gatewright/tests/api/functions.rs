@@ -335,6 +335,8 @@ async fn a_schema_that_would_take_for_ever_is_refused() {
         json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}),
         json!({"anyOf": [node, node]}),
         json!({"enum": (0..2000).collect::<Vec<_>>()}),
+        json!({"pattern": "(([01]{1,60}){1,60}){0,2}2$"}),
+        json!({"anyOf": vec![json!({"pattern": "[ab]{1,4000}x"}); 50]}),
     ];
 
     for schema in bombs {

@@ -79,6 +79,42 @@ async fn calls_that_outlast_the_drain_are_ended_and_recorded() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_still_being_read_at_the_stop_is_read_to_its_end() {
+    let mut server = Server::start();
+    let api = server.api();
+    let function = api
+        .function(json!({"name": "f", "instructions": "x", "model": "offline/echo"}))
+        .await;
+    let address = server.address.strip_prefix("http://").unwrap().to_owned();
+    let body = json!({"input": "y".repeat(12_000_000)}).to_string();
+    let head = format!(
+        "POST /v2/functions/{}/call HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n",
+        function["id"].as_str().unwrap(),
+        crate::server::ALPHA,
+        body.len(),
+    );
+    let reading = tokio::spawn(async move {
+        let mut connection = tokio::net::TcpStream::connect(&address).await.unwrap();
+        connection.write_all(head.as_bytes()).await.unwrap();
+        connection.write_all(body.as_bytes()).await.unwrap();
+        let (mut read, mut buffer) = (0, vec![0; 400_000]);
+        loop {
+            match connection.read(&mut buffer).await.unwrap() {
+                0 => return read,
+                count => read += count,
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+
+    let code = server.stop().await;
+
+    assert_eq!(code, Some(0));
+    assert!(reading.await.unwrap() > 12_000_000);
+}
+
+#[tokio::test]
 async fn a_message_that_two_servers_could_read_in_two_ways_is_refused() {
     let server = Server::start();
     let address = server.address.strip_prefix("http://").unwrap().to_owned();

@@ -96,10 +96,10 @@ fn only_a_schema_that_asks_little_is_light() {
     ];
 
     for schema in light {
-        assert!(compile(&schema).unwrap().is_light(), "{schema}");
+        assert!(compile(&schema).unwrap().is_light(1_000), "{schema}");
     }
     for schema in heavy {
-        assert!(!compile(&schema).unwrap().is_light(), "{schema}");
+        assert!(!compile(&schema).unwrap().is_light(1_000), "{schema}");
     }
 }
 
@@ -112,7 +112,7 @@ fn a_compiled_schema_weighs_its_text_and_its_patterns() {
     let text_bytes = u32::try_from(patterns.to_string().len()).unwrap();
     assert_eq!(
         compile(&patterns).unwrap().weight(),
-        16 * text_bytes + 2 * 256 * 1024
+        16 * text_bytes + 2 * 256 * 1024 + 5 * 256
     );
 }
 

@@ -246,7 +246,7 @@ fn what_leaves_the_schema_or_grows_too_large_is_refused() {
         (
             "a large automaton",
             json!({"pattern": "((a{100}){100}){100}"}),
-            "json_schema",
+            "too_long",
         ),
         (
             "a long pattern",
