@@ -106,11 +106,7 @@ async fn collect(
         let due =
             began + PATIENCE + Duration::from_secs(bytes.len() as u64 / LEAST_BYTES_PER_SECOND);
         let Ok(frame) = tokio::time::timeout_at(due, body.frame()).await else {
-            parts
-                .extensions
-                .get::<Requests>()
-                .into_iter()
-                .for_each(Requests::leave_unread);
+            leave_unread(&parts);
             return Err(too_slow());
         };
         let Some(frame) = frame else { break };
@@ -168,9 +164,14 @@ async fn drain_rest(parts: &Parts, mut body: axum::body::Body) {
     let all_dropped = tokio::time::timeout(DRAINED_WITHIN, dropping)
         .await
         .unwrap_or(false);
-    if let Some(requests) = parts.extensions.get::<Requests>().filter(|_| !all_dropped) {
-        requests.leave_unread();
+    if !all_dropped {
+        leave_unread(parts);
     }
+}
+
+fn leave_unread(parts: &Parts) {
+    let requests = parts.extensions.get::<Requests>();
+    requests.into_iter().for_each(Requests::leave_unread);
 }
 
 fn parse<T: RequestBody>(bytes: &[u8]) -> Result<T, Problem> {

@@ -40,12 +40,17 @@ impl Query {
 
     /// `offset` and `limit` (`interface.md` 1.8).
     pub(crate) fn page(&self, default_limit: u32) -> Result<Page, Problem> {
-        let offset = self.number("offset", (0, u32::MAX), 0)?;
-        let limit = self.number("limit", (1, MAX_PAGE), default_limit)?;
+        let offset = self.number("offset", (0, None), 0)?;
+        let limit = self.number("limit", (1, Some(MAX_PAGE)), default_limit)?;
         Ok(Page { offset, limit })
     }
 
-    fn number(&self, name: &str, (min, max): (u32, u32), default: u32) -> Result<u32, Problem> {
+    fn number(
+        &self,
+        name: &str,
+        (min, max): (u32, Option<u32>),
+        default: u32,
+    ) -> Result<u32, Problem> {
         let Some(text) = self.text(name) else {
             return Ok(default);
         };
@@ -60,11 +65,12 @@ impl Query {
             Ok(number) if number < i128::from(min) => {
                 refused("greater_than_equal", format!("must be at least {min}"))
             }
-            // No list is as long as what such a number passes over.
-            Ok(number) if number > i128::from(max) && max == u32::MAX => Ok(max),
-            Ok(number) => match u32::try_from(number).ok().filter(|number| *number <= max) {
-                Some(number) => Ok(number),
-                None => refused("less_than_equal", format!("must be at most {max}")),
+            Ok(number) => match max {
+                Some(max) if number > i128::from(max) => {
+                    refused("less_than_equal", format!("must be at most {max}"))
+                }
+                // No list is as long as what a larger number passes over.
+                _ => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
             },
         }
     }

@@ -29,11 +29,7 @@ impl Checks {
         value: &Json,
     ) -> Vec<Mismatch> {
         if too_many_values(value.text()) {
-            let message = "holds more values than are checked".to_owned();
-            return vec![Mismatch {
-                place: Vec::new(),
-                message,
-            }];
+            return vec![Mismatch::of_all("holds more values than are checked")];
         }
         if schema.is_light(value.text().len()) {
             return schema.mismatches(&value.to_value());
@@ -44,13 +40,9 @@ impl Checks {
             let _place = place;
             schema.mismatches(&value.to_value())
         });
-        checking.await.unwrap_or_else(|_| {
-            let message = "could not be checked".to_owned();
-            vec![Mismatch {
-                place: Vec::new(),
-                message,
-            }]
-        })
+        checking
+            .await
+            .unwrap_or_else(|_| vec![Mismatch::of_all("could not be checked")])
     }
 
     fn places_of(&self, project: ProjectId) -> Arc<Semaphore> {

@@ -188,7 +188,7 @@ impl Mismatch {
         }
     }
 
-    fn of_all(message: &str) -> Self {
+    pub(crate) fn of_all(message: &str) -> Self {
         Self {
             place: Vec::new(),
             message: message.to_owned(),
