@@ -2,10 +2,14 @@
 
 mod body;
 mod caller;
+mod number;
 mod path;
 mod query;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use body::{Body, Given, RequestBody, drain, given, object};
+pub(crate) use body::{Body, Given, NoBody, RequestBody, drain, given, object};
 pub(crate) use caller::{Caller, lock};
+pub(crate) use number::{Integer, share};
 pub(crate) use path::Params;
 pub(crate) use query::{List, Query, paged};

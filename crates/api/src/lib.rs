@@ -14,6 +14,7 @@ mod router;
 mod routes;
 mod schemas;
 mod serve;
+mod sse;
 
 pub use doors::{House, RenderMetrics};
 pub use options::{LimitsOptions, MetricsOptions, ServerOptions};

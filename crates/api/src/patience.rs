@@ -1,7 +1,9 @@
-//! How long a connection may keep quiet: before its first request, between requests, and within the head of one; and
-//! how it is closed on a client that is still sending.
+//! How long a connection may keep quiet: before its first request, between requests, within the head of one, and while
+//! it takes nothing of its answer; and how it is closed on a client that is still sending.
 //!
-//! While a request is worked on or its answer is written, nothing here runs out; bodies have their own time.
+//! While a request is worked on, nothing here runs out; bodies have their own time.
+
+mod reclaim;
 
 use std::{
     io,
@@ -22,6 +24,8 @@ use tokio::{
 };
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
+pub(crate) use self::reclaim::Reclaimed;
+
 /// How long a connection may keep quiet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
@@ -35,6 +39,9 @@ pub(crate) struct Patience {
 /// How long what a client still sends is dropped after its answer, so that it reads an answer and not a reset.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 16 * 1024;
+
+/// How long a client may take nothing of its answer (`reliability.md` 11).
+const STALLED: Duration = Duration::from_secs(30);
 
 /// The requests of one connection.
 #[derive(Debug, Clone)]
@@ -101,7 +108,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// A stream that ends when its client has kept quiet for too long.
+/// A stream that ends when its client has kept quiet for too long, or has taken nothing for too long.
 pub(crate) struct Patient<S> {
     stream: S,
     patience: Patience,
@@ -110,6 +117,8 @@ pub(crate) struct Patient<S> {
     seen: usize,
     phase: Phase,
     deadline: Pin<Box<Sleep>>,
+    /// Runs while a write waits for the client.
+    stalled: Option<Pin<Box<Sleep>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +143,7 @@ impl<S> Patient<S> {
             seen: 0,
             phase: Phase::Head,
             deadline,
+            stalled: None,
         }
     }
 
@@ -146,6 +156,24 @@ impl<S> Patient<S> {
             Phase::Busy => return,
         };
         self.deadline.as_mut().reset(Instant::now() + time);
+    }
+
+    /// Gives `written` on, or gives up when a write has been waiting for too long.
+    fn poll_stalled<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let new = || Box::pin(tokio::time::sleep(STALLED));
+        let stalled = self.stalled.get_or_insert_with(new);
+        stalled
+            .as_mut()
+            .poll(context)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Notes where the connection stands, now that so many bytes came in.
@@ -207,7 +235,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.poll_stalled(context, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -230,7 +259,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, parts)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        self.poll_stalled(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -369,6 +399,34 @@ mod tests {
         assert_eq!(began.elapsed().as_secs(), 2);
         drop(connection);
         assert!(sent.await.unwrap() > 1000);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_has_thirty_seconds() {
+        let (mut connection, _client, requests) = connection();
+        let _under_way = requests.begin();
+        let began = Instant::now();
+
+        let error = connection.write_all(&[0; 65]).await.unwrap_err();
+
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(began.elapsed().as_secs(), 30);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_little_at_a_time_has_as_long_as_it_needs() {
+        let (mut connection, mut client, requests) = connection();
+        let _under_way = requests.begin();
+        tokio::spawn(async move {
+            while client.read_u8().await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(29)).await;
+            }
+        });
+        let began = Instant::now();
+
+        connection.write_all(&[0; 74]).await.unwrap();
+
+        assert!(began.elapsed() > STALLED * 8);
     }
 
     #[tokio::test(start_paused = true)]

@@ -133,6 +133,11 @@ impl Problem {
         self.class
     }
 
+    /// The sentence of the class.
+    pub(crate) fn message(&self) -> &'static str {
+        self.message
+    }
+
     /// What happened inside, for the log.
     pub(crate) fn cause(&self) -> Option<&Arc<dyn std::error::Error + Send + Sync>> {
         self.cause.as_ref()

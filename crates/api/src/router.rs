@@ -25,7 +25,9 @@ use crate::{
     doors::{Doors, attend},
     extract::lock,
     problem::Problem,
-    routes::{calls, functions, health, models, spans},
+    routes::{
+        calls, datasets, feedback, functions, health, inline, metrics, models, spans, streams,
+    },
     schemas,
 };
 
@@ -44,6 +46,7 @@ use crate::{
         (name = "calls", description = "Executing functions"),
         (name = "models", description = "Models that a project registers"),
         (name = "spans", description = "What was recorded"),
+        (name = "datasets", description = "The examples that belong to a function"),
     )
 )]
 struct Head;
@@ -79,9 +82,22 @@ fn v2() -> OpenApiRouter<Doors> {
         .routes(routes!(functions::at_revision))
         .routes(routes!(calls::call_latest))
         .routes(routes!(calls::call_revision))
+        .routes(routes!(streams::stream_latest))
+        .routes(routes!(streams::stream_revision))
+        .routes(routes!(inline::call))
+        .routes(routes!(inline::stream))
         .routes(routes!(models::register, models::list))
         .routes(routes!(models::get, models::change, models::delete))
-        .routes(routes!(spans::get))
+        .routes(routes!(spans::create))
+        .routes(routes!(spans::get, spans::change, spans::delete))
+        .routes(routes!(feedback::give))
+        .routes(routes!(feedback::save_examples))
+        .routes(routes!(metrics::add, metrics::list))
+        .routes(routes!(metrics::get, metrics::change, metrics::delete))
+        .routes(routes!(datasets::add))
+        .routes(routes!(datasets::create, datasets::list))
+        .routes(routes!(datasets::query))
+        .routes(routes!(datasets::get, datasets::change, datasets::delete))
 }
 
 /// Routes whose last parameter takes slashes, raw ones too. A document cannot say that: it shows a plain parameter.
@@ -98,20 +114,18 @@ pub(crate) static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
         .routes(routes!(models::get_by_name));
     let mut document = Head::openapi();
     document.merge(OpenApiRouter::<Doors>::new().nest("/v2", v2).into_openapi());
-    let operations = document.paths.paths.values_mut().flat_map(|path| {
-        [
-            &mut path.get,
-            &mut path.post,
-            &mut path.patch,
-            &mut path.delete,
-        ]
-        .into_iter()
-        .flatten()
-    });
-    operations.for_each(|operation| {
-        refuses_everywhere(operation);
-        takes_no_body_as_well(operation);
-    });
+    for (path, item) in &mut document.paths.paths {
+        let operations = [
+            &mut item.get,
+            &mut item.post,
+            &mut item.patch,
+            &mut item.delete,
+        ];
+        for operation in operations.into_iter().flatten() {
+            refuses_everywhere(operation);
+            takes_no_body_as_well(path, operation);
+        }
+    }
     document
         .to_pretty_json()
         .expect("the document serializes: its keys are strings")
@@ -144,9 +158,9 @@ fn refuses_everywhere(operation: &mut Operation) {
     }
 }
 
-/// A call without a body is a call without an input.
-fn takes_no_body_as_well(operation: &mut Operation) {
-    let is_call = operation.tags.iter().flatten().any(|tag| tag == "calls");
+/// A call of a stored function without a body is a call without an input.
+fn takes_no_body_as_well(path: &str, operation: &mut Operation) {
+    let is_call = path.starts_with("/v2/functions/{function_id}/call");
     if let Some(RefOr::T(body)) = operation.request_body.as_mut().filter(|_| is_call) {
         body.required = Some(Required::False);
     }
@@ -203,4 +217,47 @@ async fn wrong_method(request: axum::extract::Request) -> Problem {
 /// A panic is a bug: it answers 500 to one request, and the service lives on. The panic hook has reported it.
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     Problem::from(engine::Error::text(engine::Code::Internal, "")).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_routes_do_not_collide() {
+        let (v2, _) = v2().split_for_parts();
+
+        let _ = v2.merge(by_name());
+    }
+
+    #[test]
+    fn a_stream_is_documented_by_the_data_of_its_events() {
+        let document: Value = serde_json::from_str(&DOCUMENT).unwrap();
+        for path in [
+            "/v2/functions/{function_id}/call/stream",
+            "/v2/functions/{function_id}/call/stream/{revision_id}",
+            "/v2/call/stream",
+        ] {
+            let answer = &document["paths"][path]["post"]["responses"]["200"];
+
+            let event = answer["content"]["text/event-stream"]["schema"]["$ref"].as_str();
+
+            let event = document.pointer(&event.unwrap()[1..]).unwrap();
+            assert!(event["anyOf"].as_array().unwrap().len() >= 3, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_the_call_of_a_stored_function_may_come_without_a_body() {
+        let document: Value = serde_json::from_str(&DOCUMENT).unwrap();
+        let is_required =
+            |path: &str| document["paths"][path]["post"]["requestBody"]["required"] != false;
+
+        assert!(!is_required("/v2/functions/{function_id}/call"));
+        assert!(!is_required("/v2/functions/{function_id}/call/stream"));
+        assert!(is_required("/v2/call"));
+        assert!(is_required("/v2/call/stream"));
+    }
 }

@@ -32,6 +32,11 @@ pub(crate) struct Identifier(String);
 #[schema(value_type = String, format = DateTime, examples("2025-01-31T12:00:00.123456Z"))]
 pub(crate) struct Time(String);
 
+/// RFC 3339 with any offset; without one it is read as UTC.
+#[derive(Serialize, ToSchema)]
+#[schema(value_type = String, examples("2025-01-31T12:00:00Z"))]
+pub(crate) struct GivenTime(String);
+
 /// The order of a list of functions.
 #[derive(Serialize, ToSchema)]
 pub(crate) enum FunctionSort {
@@ -47,6 +52,15 @@ pub(crate) enum FunctionSort {
     CreatedAt,
     #[serde(rename = "-created_at")]
     CreatedAtDescending,
+}
+
+/// Why the model stopped.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FinishReason {
+    Stop,
+    Length,
+    ContentFilter,
 }
 
 /// What a custom model is for.

@@ -11,7 +11,7 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    http::{Uri, uri::PathAndQuery},
+    http::{Uri, Version, uri::PathAndQuery},
 };
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
@@ -25,7 +25,7 @@ use tower::ServiceExt;
 use crate::{
     doors::{Doors, House, OpenHouse},
     options::LimitsOptions,
-    patience::{LastByte, Patience, Patient, Requests},
+    patience::{LastByte, Patience, Patient, Reclaimed, Requests},
     router,
 };
 
@@ -211,7 +211,7 @@ fn patience(limits: &LimitsOptions) -> Patience {
     }
 }
 
-fn builder() -> auto::Builder<TokioExecutor> {
+pub(crate) fn builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -228,19 +228,30 @@ fn builder() -> auto::Builder<TokioExecutor> {
     builder
 }
 
-async fn answer(
+pub(crate) async fn answer(
     router: Router,
     request: hyper::Request<Incoming>,
     requests: Requests,
-) -> Result<hyper::Response<LastByte<Body>>, Infallible> {
+) -> Result<hyper::Response<Reclaimed<LastByte<Body>>>, Infallible> {
     let under_way = requests.begin();
+    let is_http2 = request.version() == Version::HTTP_2;
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(requests);
     if let Some(uri) = without_trailing_slash(request.uri()) {
         *request.uri_mut() = uri;
     }
     let response = router.oneshot(request).await?;
-    Ok(response.map(|body| LastByte::new(body, under_way)))
+    Ok(response.map(|body| {
+        let fits = http_body::Body::size_hint(&body)
+            .upper()
+            .is_some_and(|size| size <= u64::from(HTTP2_WINDOW));
+        let body = LastByte::new(body, under_way);
+        if is_http2 && !fits {
+            Reclaimed::watched(body)
+        } else {
+            Reclaimed::Unwatched(body)
+        }
+    }))
 }
 
 /// One trailing slash counts as none, without a redirect: some clients turn a redirected POST into a GET.

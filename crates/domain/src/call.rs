@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::{Cost, Invalid, Json, JsonObject, SpanId, Usage};
+use crate::{Cost, FinishReason, Invalid, Json, JsonObject, ModelName, SpanId, Usage};
 
 /// What a caller asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,6 +85,17 @@ pub enum Output {
     Payload(Json),
 }
 
+/// An answer as the cache keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// What came out.
+    pub output: Output,
+    /// Who gave it.
+    pub model: ModelName,
+    /// Why the model stopped.
+    pub finish_reason: FinishReason,
+}
+
 /// A call that went well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallResult {
@@ -92,8 +103,12 @@ pub struct CallResult {
     pub span_id: SpanId,
     /// What came out.
     pub output: Output,
+    /// Why the model stopped.
+    pub finish_reason: FinishReason,
     /// Whether it came from the cache.
     pub cached: bool,
+    /// Whether another model went on after output had begun (`invocation.stream.failover`).
+    pub failover: bool,
     /// Tokens of all attempts.
     pub usage: Usage,
     /// Cost of all attempts.

@@ -75,6 +75,8 @@ pub struct Function {
     pub description: Option<String>,
     /// The dataset that was made with it.
     pub dataset_id: DatasetId,
+    /// How often that dataset was changed; read with the function, never written with it.
+    pub dataset_version: i64,
     /// Its latest revision.
     pub revision_id: RevisionId,
     /// Counts the changes, so that two writers cannot overwrite each other unseen.

@@ -65,6 +65,10 @@ ids! {
     SpanId,
     /// The tree of spans under one root.
     TraceId,
+    /// One example of a dataset.
+    EntryId,
+    /// A measurement that a client added to a span.
+    MetricId,
 }
 
 fn hyphenated(text: &str) -> Result<Uuid, Invalid> {

@@ -21,7 +21,9 @@ pub struct Invalid {
 const SLUGS: &[&str] = &[
     "array_type",
     "bool_type",
+    "datetime_parsing",
     "enum",
+    "float_type",
     "greater_than_equal",
     "header_name",
     "header_value",

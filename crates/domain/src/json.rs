@@ -3,7 +3,7 @@
 //! Numbers, strings and key order reach storage and providers exactly as they came (`reliability.md` E5), and a
 //! large input is never rebuilt on its way through the house. [`check_strict`] is what a body must pass first.
 
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, fmt, sync::Arc};
 
 use indexmap::IndexMap;
 use serde::{
@@ -73,6 +73,29 @@ impl Json {
             .flatten()
     }
 
+    /// The text with each string in its shortest spelling: `"\u00e9"` and `"é"` are one string, and this is how people
+    /// and models read it.
+    pub fn spelled_out(&self) -> Cow<'_, str> {
+        let text = self.text();
+        if !text.contains('\\') {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find('"') {
+            let (before, from) = rest.split_at(at);
+            let (string, left) = from.split_at(string_bytes(from));
+            out.push_str(before);
+            match serde_json::from_str::<String>(string) {
+                Ok(content) if string.contains('\\') => out.push_str(Self::of(&content).text()),
+                _ => out.push_str(string),
+            }
+            rest = left;
+        }
+        out.push_str(rest);
+        Cow::Owned(out)
+    }
+
     /// Whether the value is an object.
     pub fn is_object(&self) -> bool {
         self.text().starts_with('{')
@@ -119,6 +142,17 @@ impl<'de> Deserialize<'de> for Json {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         Ok(Self::from_raw(&raw))
     }
+}
+
+/// How many bytes of a text that begins with a string the string takes.
+fn string_bytes(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let is_end = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        is_end
+    });
+    end.map_or(text.len(), |end| end + 2)
 }
 
 /// The text without white space outside of strings; `None` if there is none to take out.
@@ -239,6 +273,24 @@ impl<'de> Visitor<'de> for Strict {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strings_are_spelled_as_people_read_them() {
+        for (given, spelled) in [
+            (
+                r#"{"a\u00e9":["\u00e9\"\\","\/",1.50]}"#,
+                r#"{"aé":["é\"\\","/",1.50]}"#,
+            ),
+            (r#""\ud83d\ude00\u0000\n""#, "\"\u{1F600}\\u0000\\n\""),
+            (r#"["\\","\"",{}]"#, r#"["\\","\"",{}]"#),
+            ("[1.0,null]", "[1.0,null]"),
+        ] {
+            let given = Json::parse(given).unwrap();
+
+            assert_eq!(given.spelled_out(), spelled);
+            assert_eq!(given.to_value(), Json::parse(spelled).unwrap().to_value());
+        }
+    }
 
     #[test]
     fn text_is_compacted_and_otherwise_kept() {

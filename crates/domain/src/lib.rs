@@ -6,6 +6,7 @@
 mod call;
 mod chat;
 mod cost;
+mod dataset;
 mod embedding;
 mod function;
 mod id;
@@ -22,14 +23,20 @@ mod usage;
 
 pub mod seams;
 
-pub use call::{CallRequest, CallResult, Example, Output, Tags};
-pub use chat::{ChatRequest, FinishReason, Generation, Message, OutputSchema, Part, Role};
+pub use call::{CallRequest, CallResult, Example, Kept, Output, Tags};
+pub use chat::{
+    ChatRequest, Delta, Deltas, Demand, FinishReason, Generation, Message, Part, Role, Rung,
+};
 pub use cost::{Cost, CostStatus, Price, Usd};
+pub use dataset::{Dataset, Entry, EntryChange, EntryChanges};
 pub use embedding::{EmbeddingRequest, Embeddings};
 pub use function::{
     Callee, Definition, Function, FunctionFilter, FunctionName, FunctionSort, Revision, RevisionRef,
 };
-pub use id::{DatasetId, FunctionId, ModelId, ProjectId, RevisionId, SpanId, TokenId, TraceId};
+pub use id::{
+    DatasetId, EntryId, FunctionId, MetricId, ModelId, ProjectId, RevisionId, SpanId, TokenId,
+    TraceId,
+};
 pub use invalid::Invalid;
 pub use json::{Json, JsonObject, check_strict};
 pub use model::{
@@ -39,6 +46,6 @@ pub use page::{Page, Paged};
 pub use principal::{Principal, Project, ProjectName, ProjectScope, Token, TokenHash, TokenKey};
 pub use secret::Secret;
 pub use settings::{Kind as SettingKind, SETTINGS, Setting, Settings};
-pub use span::{Span, SpanKind};
+pub use span::{Feedback, Metric, Observation, Span, SpanChange, SpanKind, SpanWrite};
 pub use time::Timestamp;
 pub use usage::Usage;

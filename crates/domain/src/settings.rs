@@ -1,5 +1,7 @@
 //! Settings: the dotted keys of a function's `configuration`, in one table of key, kind and default.
 
+use std::time::Duration;
+
 use crate::{Invalid, Json, JsonObject};
 
 /// What values a key takes, with its default.
@@ -33,6 +35,26 @@ const INPUT_VALIDATION: Setting = Setting {
     key: "beta.invocation.input_validation.enabled",
     kind: Kind::Bool(true),
 };
+const XML_MODE: Setting = Setting {
+    key: "beta.invocation.xml_mode.enabled",
+    kind: Kind::Bool(false),
+};
+const CACHE_TTL: Setting = Setting {
+    key: "invocation.cache.ttl",
+    kind: Kind::Int {
+        min: 0,
+        max: i64::MAX,
+        default: 0,
+    },
+};
+const FEW_SHOT: Setting = Setting {
+    key: "invocation.few_shot.count",
+    kind: Kind::Int {
+        min: 0,
+        max: 100,
+        default: 3,
+    },
+};
 const MAX_ATTEMPTS: Setting = Setting {
     key: "invocation.structured_generation.max_attempts",
     kind: Kind::Int {
@@ -42,42 +64,29 @@ const MAX_ATTEMPTS: Setting = Setting {
     },
 };
 
+const FAILOVER: Setting = Setting {
+    key: "invocation.stream.failover",
+    kind: Kind::Word(&["off", CONTINUE]),
+};
+const HEDGE: Setting = Setting {
+    key: "invocation.hedge.after_ms",
+    kind: Kind::Int {
+        min: 0,
+        max: i64::MAX,
+        default: 0,
+    },
+};
+const CONTINUE: &str = "continue";
+
 /// Every key that means something here (`interface.md` 15.1). Others are stored and returned, and do nothing.
 pub const SETTINGS: &[Setting] = &[
     INPUT_VALIDATION,
-    Setting {
-        key: "beta.invocation.xml_mode.enabled",
-        kind: Kind::Bool(false),
-    },
-    Setting {
-        key: "invocation.cache.ttl",
-        kind: Kind::Int {
-            min: 0,
-            max: i64::MAX,
-            default: 0,
-        },
-    },
-    Setting {
-        key: "invocation.few_shot.count",
-        kind: Kind::Int {
-            min: 0,
-            max: 100,
-            default: 3,
-        },
-    },
+    XML_MODE,
+    CACHE_TTL,
+    FEW_SHOT,
     MAX_ATTEMPTS,
-    Setting {
-        key: "invocation.stream.failover",
-        kind: Kind::Word(&["off", "continue"]),
-    },
-    Setting {
-        key: "invocation.hedge.after_ms",
-        kind: Kind::Int {
-            min: 0,
-            max: i64::MAX,
-            default: 0,
-        },
-    },
+    FAILOVER,
+    HEDGE,
 ];
 
 /// A function's overrides, as given.
@@ -130,6 +139,33 @@ impl Settings {
     /// How many model answers a structured call may cost.
     pub fn max_attempts(&self) -> u32 {
         u32::try_from(self.int(&MAX_ATTEMPTS)).unwrap_or(1)
+    }
+
+    /// Whether the model is asked for XML, which is turned into the value.
+    pub fn xml_mode(&self) -> bool {
+        self.bool(&XML_MODE)
+    }
+
+    /// How long an answer is kept for equal calls; not at all if zero.
+    pub fn cache_ttl(&self) -> Duration {
+        Duration::from_secs(u64::try_from(self.int(&CACHE_TTL)).unwrap_or(0))
+    }
+
+    /// How many entries of the dataset are shown to the model.
+    pub fn few_shot_count(&self) -> usize {
+        usize::try_from(self.int(&FEW_SHOT)).unwrap_or(0)
+    }
+
+    /// Whether another model continues a stream that breaks after its first piece.
+    pub fn failover(&self) -> bool {
+        let given = self.0.get(FAILOVER.key).and_then(Json::as_string);
+        given.as_deref() == Some(CONTINUE)
+    }
+
+    /// How long the first model may take before the next one is asked as well; never, if `None`.
+    pub fn hedge_after(&self) -> Option<Duration> {
+        let given = u64::try_from(self.int(&HEDGE)).ok()?;
+        (given > 0).then(|| Duration::from_millis(given))
     }
 
     fn bool(&self, setting: &Setting) -> bool {
@@ -205,8 +241,25 @@ mod tests {
     fn absent_keys_have_their_defaults() {
         let settings = Settings::default();
 
-        assert!(settings.input_validation());
-        assert_eq!(settings.max_attempts(), 5);
+        assert!(settings.input_validation() && !settings.xml_mode() && !settings.failover());
+        assert_eq!((settings.max_attempts(), settings.few_shot_count()), (5, 3));
+        assert_eq!(
+            (settings.cache_ttl(), settings.hedge_after()),
+            (Duration::ZERO, None)
+        );
+    }
+
+    #[test]
+    fn overrides_are_read() {
+        let text = r#"{"invocation.stream.failover":"continue","invocation.cache.ttl":60.0,
+            "invocation.few_shot.count":0,"invocation.hedge.after_ms":250,"beta.invocation.xml_mode.enabled":true}"#;
+
+        let settings = Settings::parse(given(text)).unwrap();
+
+        assert!(settings.failover() && settings.xml_mode());
+        assert_eq!(settings.cache_ttl(), Duration::from_mins(1));
+        assert_eq!(settings.few_shot_count(), 0);
+        assert_eq!(settings.hedge_after(), Some(Duration::from_millis(250)));
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! Spans: the record of one step.
+//! Spans: the record of one step, and what is added to it later.
 
-use crate::{Json, ProjectId, SpanId, Timestamp, TraceId};
+use serde::Serialize;
+
+use crate::{Json, JsonObject, MetricId, ProjectId, SpanId, Timestamp, TraceId};
 
 /// The record of one step. Keyed by project and id: an id of another project is simply free.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Span {
     /// Its id.
     pub id: SpanId,
@@ -12,13 +14,13 @@ pub struct Span {
     /// What it is found by; a call's is its function's name.
     pub name: String,
     /// What kind of step it was.
-    pub kind: SpanKind,
+    pub kind: Option<SpanKind>,
     /// The tree that it belongs to.
     pub trace_id: TraceId,
     /// The span above it.
     pub parent_id: Option<SpanId>,
     /// When the step began.
-    pub start_time: Timestamp,
+    pub start_time: Option<Timestamp>,
     /// When it ended; a span without one is running.
     pub end_time: Option<Timestamp>,
     /// What went in.
@@ -29,6 +31,10 @@ pub struct Span {
     pub error: Option<String>,
     /// Further members, an object.
     pub meta: Json,
+    /// How good it was: a client's word, else the observer's.
+    pub score: Option<i64>,
+    /// What a client says of it.
+    pub feedback: Option<Feedback>,
 }
 
 /// The word for a kind of step (`interface.md` 8.1).
@@ -38,6 +44,8 @@ pub struct SpanKind(std::borrow::Cow<'static, str>);
 impl SpanKind {
     /// A call of a function.
     pub const GENERATION: Self = Self(std::borrow::Cow::Borrowed("generation"));
+    /// Texts made into vectors.
+    pub const EMBEDDING: Self = Self(std::borrow::Cow::Borrowed("embedding"));
 
     /// Another word.
     pub fn new(word: impl Into<String>) -> Self {
@@ -48,4 +56,74 @@ impl SpanKind {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// What is written of a span.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SpanWrite {
+    /// A whole one, finished or the client's to finish. Its id must be free.
+    New(Span),
+    /// The beginning of one that [`SpanWrite::Close`] will replace. Until then it is open, and a process that dies
+    /// leaves it to [`crate::seams::SpanStore::interrupt_open_spans`]. Its id must be free.
+    Begin(Span),
+    /// The end of one that was begun: the whole row again. One that was deleted meanwhile stays away.
+    Close(Span),
+}
+
+/// What a client changes in a span: absent members stay as they are, `Some(None)` clears.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SpanChange {
+    /// Another name.
+    pub name: Option<String>,
+    /// Another kind.
+    pub kind: Option<Option<SpanKind>>,
+    /// Another beginning.
+    pub start_time: Option<Option<Timestamp>>,
+    /// Another end.
+    pub end_time: Option<Option<Timestamp>>,
+    /// Another input.
+    pub input: Option<Option<Json>>,
+    /// Another output.
+    pub output: Option<Option<Json>>,
+    /// Another error.
+    pub error: Option<Option<String>>,
+    /// Members laid over `meta` one by one; `null` is a value like any other.
+    pub meta: Option<JsonObject>,
+    /// Another score. From now on the client's word stands, `None` included.
+    pub score: Option<Option<i64>>,
+}
+
+/// What a client says of a span.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feedback {
+    /// From 0 to 1.
+    pub score: f64,
+    /// In words.
+    pub comment: Option<String>,
+}
+
+/// What the observer says of a call's span.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Observation {
+    /// From 0 to 100.
+    pub score: i64,
+    /// In words.
+    pub observations: String,
+}
+
+/// A measurement that a client adds to a span.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// Its id.
+    pub id: MetricId,
+    /// The span.
+    pub span_id: SpanId,
+    /// What was measured. Several metrics may share a dimension.
+    pub dimension: String,
+    /// How much.
+    pub value: f64,
+    /// In words.
+    pub comment: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
 }

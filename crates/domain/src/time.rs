@@ -2,7 +2,9 @@
 
 use std::{fmt, time::Duration};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::Invalid;
 
 /// A point in time, to the microsecond, in UTC.
 ///
@@ -11,6 +13,31 @@ use serde::{Serialize, Serializer};
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// Reads RFC 3339 with any offset, or without one, which is read as UTC (`interface.md` 1.5).
+    ///
+    /// # Errors
+    /// `datetime_parsing` for anything else.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let refused = |_| {
+            let fault = "must be a time by RFC 3339, such as 2025-01-31T12:00:00Z";
+            Invalid::new("datetime_parsing", fault)
+        };
+        let instant: Result<jiff::Timestamp, _> = text.parse();
+        let instant = instant.or_else(|error| {
+            // A day alone is no instant.
+            if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
+                return Err(error);
+            }
+            let plain: jiff::civil::DateTime = text.parse()?;
+            plain
+                .to_zoned(jiff::tz::TimeZone::UTC)
+                .map(|zoned| zoned.timestamp())
+        });
+        instant
+            .map(|instant| Self(instant.as_microsecond()))
+            .map_err(refused)
+    }
+
     /// From microseconds since the epoch.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
@@ -44,9 +71,40 @@ impl Serialize for Timestamp {
     }
 }
 
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_read_with_any_offset_or_none() {
+        let noon = Timestamp::from_micros(1_738_324_800_000_000);
+
+        for text in [
+            "2025-01-31T12:00:00Z",
+            "2025-01-31T12:00:00",
+            "2025-01-31 12:00:00.000000",
+            "2025-01-31T13:00:00+01:00",
+            "2025-01-31T12:00:00.000000+00:00",
+        ] {
+            assert_eq!(Timestamp::parse(text), Ok(noon), "{text}");
+        }
+        for text in [
+            "",
+            "noon",
+            "2025-01-31",
+            "2025-13-31T12:00:00Z",
+            "1738324800",
+        ] {
+            assert!(Timestamp::parse(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn six_fraction_digits_and_z() {

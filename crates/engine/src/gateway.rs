@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use domain::{
     ModelName,
-    seams::{Clock, Ids, Registry, Store, StoreError},
+    seams::{Cache, Clock, Ids, Registry, Store, StoreError},
 };
 use thiserror::Error;
 use tokio::sync::Mutex;
 
 use crate::{
     auth::Auth,
-    calls::Calls,
+    calls::{Calls, Parts},
+    datasets::Datasets,
+    examples::Examples,
     functions::Functions,
     models::Models,
+    observer::Observer,
     options::Options,
     route::Routes,
     spans::{SpanWriter, SpanWriterTask, Spans},
@@ -32,6 +35,10 @@ pub struct Gateway {
     pub calls: Arc<Calls>,
     /// What was recorded.
     pub spans: Spans,
+    /// The functions' examples.
+    pub datasets: Datasets,
+    examples: Arc<Examples>,
+    observer: Arc<Observer>,
     store: Arc<dyn Store>,
     span_writer: Mutex<Option<SpanWriterTask>>,
 }
@@ -40,6 +47,8 @@ pub struct Gateway {
 pub struct Ground {
     /// Where rows are kept.
     pub store: Arc<dyn Store>,
+    /// Where answers are kept for equal calls.
+    pub cache: Arc<dyn Cache>,
     /// The hosts of models.
     pub registry: Arc<dyn Registry>,
     /// What seals provider keys.
@@ -64,18 +73,27 @@ pub enum GatewayError {
 }
 
 impl Gateway {
-    /// Opens the gateway: checks the master key against what is kept and starts the span writer.
+    /// Opens the gateway: closes the spans that an earlier process left open, checks the master key against what is kept
+    /// and starts what works in the background.
     ///
     /// # Errors
     /// [`GatewayError`].
     pub async fn open(ground: Ground, options: &Options) -> Result<Self, GatewayError> {
         let Ground {
             store,
+            cache,
             registry,
             vault,
             clock,
             ids,
         } = ground;
+        let interrupted = store.interrupt_open_spans(clock.now()).await?;
+        if interrupted > 0 {
+            tracing::info!(
+                spans = interrupted,
+                "closed the spans of calls that were cut off when the server stopped"
+            );
+        }
         if let Some(model) = store.any_sealed_model().await? {
             let sealed = model.sealed_key.as_deref().unwrap_or_default();
             vault.open(model.project, model.id, sealed)?;
@@ -83,7 +101,32 @@ impl Gateway {
         let vault = Arc::new(vault);
         let (spans, span_writer) = SpanWriter::start(store.clone());
         let routes = Routes::new(store.clone(), vault.clone(), registry.clone(), options);
-        let calls = Calls::new(&store, routes, spans, (&clock, &ids), options);
+        let (routes, seams) = (Arc::new(routes), (&clock, &ids));
+        let examples = Arc::new(Examples::new(
+            &store,
+            (&routes, &*registry),
+            &spans,
+            seams,
+            options,
+        ));
+        let observer = Arc::new(Observer::start(
+            &store,
+            routes.clone(),
+            &spans,
+            seams,
+            options,
+        ));
+        let parts = Parts {
+            store: store.clone(),
+            cache,
+            routes,
+            examples: examples.clone(),
+            observer: observer.clone(),
+            spans,
+            clock: clock.clone(),
+            ids: ids.clone(),
+        };
+        let calls = Calls::new(parts, options);
         Ok(Self {
             auth: Auth::new(store.clone(), clock.clone()),
             functions: Functions {
@@ -95,13 +138,24 @@ impl Gateway {
                 store: store.clone(),
                 vault,
                 registry,
-                clock,
-                ids,
+                clock: clock.clone(),
+                ids: ids.clone(),
             },
             calls: Arc::new(calls),
             spans: Spans {
                 store: store.clone(),
+                clock: clock.clone(),
+                ids: ids.clone(),
+                options: options.feedback,
             },
+            datasets: Datasets {
+                store: store.clone(),
+                examples: examples.clone(),
+                clock,
+                ids,
+            },
+            examples,
+            observer,
             store,
             span_writer: Mutex::new(Some(span_writer)),
         })
@@ -130,6 +184,8 @@ impl Gateway {
     /// Ends what is still under way, writes what still waits and closes storage.
     pub async fn close(&self) {
         self.stop_calls().await;
+        self.observer.stop().await;
+        self.examples.stop().await;
         if let Some(writer) = self.span_writer.lock().await.take() {
             writer.stop().await;
         }

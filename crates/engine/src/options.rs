@@ -1,4 +1,4 @@
-//! The configuration keys of `[models]`, `[calls]` and `[prices]`.
+//! The configuration keys of `[models]`, `[calls]`, `[prices]`, `[observer]` and `[feedback]`.
 
 use domain::ModelName;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,10 @@ pub struct Options {
     pub calls: CallsOptions,
     /// `[prices]`.
     pub prices: PricesOptions,
+    /// `[observer]`.
+    pub observer: ObserverOptions,
+    /// `[feedback]`.
+    pub feedback: FeedbackOptions,
     /// `upstream.timeout_seconds`: for one request, unless the model says otherwise.
     pub request_timeout: std::time::Duration,
 }
@@ -40,4 +44,24 @@ pub struct CallsOptions {
 pub struct PricesOptions {
     /// `cost.platform` is `cost.generation` times this.
     pub markup: f64,
+}
+
+/// How calls are evaluated (`interface.md` 15.8).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObserverOptions {
+    /// Whether they are evaluated at all.
+    pub enabled: bool,
+    /// The model that judges them; a rule does, if there is none.
+    pub judge: Option<ModelName>,
+    /// How many calls may wait for the judge; what comes beyond keeps the rule's evaluation.
+    pub queue: usize,
+}
+
+/// What follows from feedback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FeedbackOptions {
+    /// Whether a rated call is saved as an example when the rating says nothing of it.
+    pub save_to_dataset: bool,
 }

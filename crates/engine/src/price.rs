@@ -55,7 +55,12 @@ impl Prices {
 
 /// Counts tokens where a provider gave no usage: characters by four, rounded up (`interface.md` 16).
 pub(crate) fn estimated_tokens(text: &str) -> u64 {
-    (text.chars().count() as u64).div_ceil(4)
+    tokens_of(text.chars().count())
+}
+
+/// The tokens that so many characters are taken for.
+pub(crate) const fn tokens_of(chars: usize) -> u64 {
+    (chars as u64).div_ceil(4)
 }
 
 /// A price per unit in USD, as a client writes it, in pico-USD. Not a price: negative, not a number, absurdly high.

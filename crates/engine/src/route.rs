@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::{
     error::{CallDetail, Code, Error},
+    line::Line,
     options::Options,
     price,
     vault::Vault,
@@ -35,6 +36,37 @@ pub(crate) struct Reachable {
     pub(crate) provider: Arc<dyn Provider>,
     /// What it costs, if that is known.
     pub(crate) price: Option<Price>,
+    /// Scheme, host and port of its address; the provider's name, where it has none.
+    origin: String,
+}
+
+impl Reachable {
+    /// What is remembered of it is remembered by this.
+    pub(crate) fn line(&self, scope: ProjectScope) -> Line {
+        Line {
+            project: scope.project(),
+            origin: self.origin.clone(),
+            model: self.target.model.clone(),
+        }
+    }
+}
+
+/// What a model is asked for.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Chat,
+    Embedding,
+}
+
+impl Purpose {
+    /// Clients that cannot send a type register every model as `llm`, so that one may turn out to embed
+    /// (`interface.md` 6).
+    const fn suits(self, kind: ModelKind) -> bool {
+        match self {
+            Self::Chat => matches!(kind, ModelKind::Llm),
+            Self::Embedding => matches!(kind, ModelKind::Llm | ModelKind::Embedding),
+        }
+    }
 }
 
 /// The stops of a call in order.
@@ -102,10 +134,32 @@ impl Routes {
         scope: ProjectScope,
         spec: Option<&ModelSpec>,
     ) -> Result<Route, Error> {
-        let choices = spec.unwrap_or(&self.default_model).choices();
+        let spec = spec.unwrap_or(&self.default_model);
+        self.resolve_for(Purpose::Chat, scope, spec).await
+    }
+
+    /// The route of a spec whose models make vectors of texts.
+    ///
+    /// # Errors
+    /// `BadRequest` if no model of the spec can be asked.
+    pub(crate) async fn resolve_embedding(
+        &self,
+        scope: ProjectScope,
+        spec: &ModelSpec,
+    ) -> Result<Route, Error> {
+        self.resolve_for(Purpose::Embedding, scope, spec).await
+    }
+
+    async fn resolve_for(
+        &self,
+        purpose: Purpose,
+        scope: ProjectScope,
+        spec: &ModelSpec,
+    ) -> Result<Route, Error> {
+        let choices = spec.choices();
         let mut route = Route::with_capacity(choices.len());
         for choice in choices {
-            let leads_to = self.reach(scope, choice).await?;
+            let leads_to = self.reach(purpose, scope, choice).await?;
             route.push(Stop {
                 name: choice.name.clone(),
                 leads_to,
@@ -127,12 +181,13 @@ impl Routes {
     /// `interface.md` 5.3: custom model by name, by identifier (the newest), configured host.
     async fn reach(
         &self,
+        purpose: Purpose,
         scope: ProjectScope,
         choice: &ModelChoice,
     ) -> Result<Result<Reachable, String>, Error> {
         let name = choice.name.as_str();
         if let Some(model) = self.store.model_by_name(scope, name).await? {
-            return Ok(self.custom(choice, &model));
+            return Ok(self.custom(purpose, choice, &model));
         }
         let Some((provider, upstream_name)) = choice.name.split() else {
             return Ok(Err(format!(
@@ -140,7 +195,7 @@ impl Routes {
             )));
         };
         if let Some(model) = self.store.model_by_identifier(scope, name).await? {
-            return Ok(self.custom(choice, &model));
+            return Ok(self.custom(purpose, choice, &model));
         }
         Ok(self.configured(choice, &provider.to_lowercase(), upstream_name))
     }
@@ -174,9 +229,14 @@ impl Routes {
         self.connected(target, &host.protocol, free.then(Price::default))
     }
 
-    fn custom(&self, choice: &ModelChoice, model: &CustomModel) -> Result<Reachable, String> {
+    fn custom(
+        &self,
+        purpose: Purpose,
+        choice: &ModelChoice,
+        model: &CustomModel,
+    ) -> Result<Reachable, String> {
         let fail = |why: &str| format!("the custom model `{}` cannot be used: {why}", model.name);
-        if model.kind != ModelKind::Llm {
+        if !purpose.suits(model.kind) {
             return Err(fail(&format!("its type is `{}`", model.kind.as_str())));
         }
         let mut reader = serde_json::Deserializer::from_str(model.extra.text());
@@ -229,7 +289,10 @@ impl Routes {
         let provider = self.registry.protocol(protocol);
         let provider =
             provider.ok_or_else(|| format!("`{}`: unknown protocol `{protocol}`", target.name))?;
+        let address = target.api_base.as_deref();
+        let origin = address.and_then(|address| self.registry.origin(address));
         Ok(Reachable {
+            origin: origin.unwrap_or_else(|| target.provider.clone()),
             target,
             provider,
             price,

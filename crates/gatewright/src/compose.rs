@@ -42,7 +42,8 @@ pub(crate) async fn compose(config: &Config) -> anyhow::Result<Composed> {
             tracing::warn!(%model, "`models.default` names no configured provider: calls that name no model will fail");
         }
     }
-    let store = store::open(&config.options.store).await?.store;
+    let stores = store::open(&config.options.store).await?;
+    let (store, cache) = (stores.store, stores.cache);
     let master_key = master_key(&config.master_key, &*store).await?;
     let vault = Vault::new(&master_key);
     for (project, text) in &config.bootstrap_tokens {
@@ -51,6 +52,7 @@ pub(crate) async fn compose(config: &Config) -> anyhow::Result<Composed> {
     let lacks_tokens = store.tokens().await?.is_empty();
     let ground = Ground {
         store,
+        cache,
         registry,
         vault,
         clock,

@@ -2,6 +2,8 @@
 //!
 //! A row is what the host's own pages say. Where one is out of date, `[providers.NAME]` in the operator's file wins.
 
+use domain::Rung;
+
 /// A known host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
@@ -13,21 +15,22 @@ pub(crate) struct Row {
     pub(crate) key_variable: Option<&'static str>,
     /// A cheap model that answers chats and keeps to a schema.
     pub(crate) default_model: Option<&'static str>,
-    /// How a JSON value is demanded.
-    response_format: ResponseFormat,
+    /// How a JSON value can be demanded, the firmest way first.
+    rungs: &'static [Rung],
+    /// Whether `stream_options` is a member that the host knows.
+    takes_stream_options: bool,
 }
 
-/// A form of the member `response_format`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ResponseFormat {
-    /// With the schema.
-    JsonSchema,
-    /// Any object; the schema stands in the prompt alone.
-    JsonObject,
-}
+/// Every rung: what a host is asked for of which nothing else is known.
+pub(crate) const RUNGS: [Rung; 4] = [
+    Rung::NativeSchema,
+    Rung::ForcedTool,
+    Rung::JsonMode,
+    Rung::Prompt,
+];
 
 /// The hosts, in the order in which a default model is looked for.
-pub(crate) const TABLE: [Row; 23] = [
+pub(crate) static TABLE: [Row; 23] = [
     row(
         "openai",
         "https://api.openai.com/v1",
@@ -40,15 +43,19 @@ pub(crate) const TABLE: [Row; 23] = [
         "GROQ_API_KEY",
         "openai/gpt-oss-20b",
     ),
-    row(
-        "mistral",
-        "https://api.mistral.ai/v1",
-        "MISTRAL_API_KEY",
-        "mistral-small-latest",
-    ),
+    Row {
+        // It refuses what it does not know, this member too; the count comes unasked.
+        takes_stream_options: false,
+        ..row(
+            "mistral",
+            "https://api.mistral.ai/v1",
+            "MISTRAL_API_KEY",
+            "mistral-small-latest",
+        )
+    },
     Row {
         // https://api-docs.deepseek.com/guides/json_mode: `json_object` is the only form there.
-        response_format: ResponseFormat::JsonObject,
+        rungs: &[Rung::ForcedTool, Rung::JsonMode, Rung::Prompt],
         ..row(
             "deepseek",
             "https://api.deepseek.com/v1",
@@ -86,12 +93,16 @@ pub(crate) const TABLE: [Row; 23] = [
         "CEREBRAS_API_KEY",
         "gpt-oss-120b",
     ),
-    row(
-        "perplexity",
-        "https://api.perplexity.ai",
-        "PERPLEXITY_API_KEY",
-        "sonar",
-    ),
+    Row {
+        // https://docs.perplexity.ai: tools are dropped without a word.
+        rungs: &[Rung::NativeSchema, Rung::JsonMode, Rung::Prompt],
+        ..row(
+            "perplexity",
+            "https://api.perplexity.ai",
+            "PERPLEXITY_API_KEY",
+            "sonar",
+        )
+    },
     row(
         "deepinfra",
         "https://api.deepinfra.com/v1/openai",
@@ -128,12 +139,16 @@ pub(crate) const TABLE: [Row; 23] = [
         "MOONSHOT_API_KEY",
         "kimi-k2.5",
     ),
-    row(
-        "zai",
-        "https://api.z.ai/api/paas/v4",
-        "ZAI_API_KEY",
-        "glm-4.5-air",
-    ),
+    Row {
+        // `tool_choice` can be `auto` alone.
+        rungs: &[Rung::NativeSchema, Rung::JsonMode, Rung::Prompt],
+        ..row(
+            "zai",
+            "https://api.z.ai/api/paas/v4",
+            "ZAI_API_KEY",
+            "glm-4.5-air",
+        )
+    },
     row(
         "minimax",
         "https://api.minimax.io/v1",
@@ -167,7 +182,8 @@ const fn row(
         api_base,
         key_variable: Some(key_variable),
         default_model: Some(default_model),
-        response_format: ResponseFormat::JsonSchema,
+        rungs: &RUNGS,
+        takes_stream_options: true,
     }
 }
 
@@ -178,14 +194,23 @@ const fn local(name: &'static str, api_base: &'static str) -> Row {
         api_base,
         key_variable: None,
         default_model: None,
-        response_format: ResponseFormat::JsonSchema,
+        rungs: &RUNGS,
+        takes_stream_options: true,
     }
 }
 
-/// The form of `response_format` that a provider knows; the full one for hosts that are not in the table.
-pub(crate) fn response_format(provider: &str) -> ResponseFormat {
-    let known = TABLE.iter().find(|row| row.name == provider);
-    known.map_or(ResponseFormat::JsonSchema, |row| row.response_format)
+/// The rungs that a provider knows; all of them for hosts that are not in the table.
+pub(crate) fn rungs(provider: &str) -> &'static [Rung] {
+    find(provider).map_or(&RUNGS, |row| row.rungs)
+}
+
+/// Whether a provider knows the member `stream_options`; one that is not in the table does.
+pub(crate) fn takes_stream_options(provider: &str) -> bool {
+    find(provider).is_none_or(|row| row.takes_stream_options)
+}
+
+fn find(provider: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.name == provider)
 }
 
 #[cfg(test)]
@@ -211,5 +236,20 @@ mod tests {
         assert_eq!(names.len(), TABLE.len());
         assert_eq!(bad, Vec::<&str>::new());
         assert_eq!(TABLE[0].name, "openai");
+    }
+
+    #[test]
+    fn rungs_come_the_firmest_first_and_end_with_the_prompt() {
+        for row in &TABLE {
+            assert!(row.rungs.is_sorted(), "{}", row.name);
+            assert_eq!(row.rungs.last(), Some(&Rung::Prompt), "{}", row.name);
+        }
+
+        assert_eq!(rungs("nobody"), RUNGS);
+        assert_eq!(
+            rungs("deepseek"),
+            [Rung::ForcedTool, Rung::JsonMode, Rung::Prompt]
+        );
+        assert!(takes_stream_options("nobody") && !takes_stream_options("mistral"));
     }
 }

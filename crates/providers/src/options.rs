@@ -50,4 +50,6 @@ pub struct UpstreamOptions {
     pub connect_timeout_seconds: f64,
     /// For one request, unless the model says otherwise.
     pub timeout_seconds: f64,
+    /// Between two pieces of a stream.
+    pub idle_timeout_seconds: f64,
 }

@@ -19,7 +19,7 @@ use crate::{
     compatible,
     offline::{self, Offline},
     openai::OpenAi,
-    wire::{Client, Egress, EgressError},
+    wire::{Client, EgressError},
 };
 
 const OPENAI: &str = "openai";
@@ -62,8 +62,8 @@ enum Reason {
 /// # Errors
 /// Names the first key with a bad value.
 pub fn registry(options: Options) -> Result<Arc<dyn Registry>, RegistryError> {
-    let egress = Egress::new(&options.egress, &options.upstream).map_err(Reason::Egress)?;
-    let client = Arc::new(Client::new(egress));
+    let client = Client::new(&options.egress, &options.upstream).map_err(Reason::Egress)?;
+    let client = Arc::new(client);
     let openai: Arc<dyn Provider> = Arc::new(HttpProvider::new(OpenAi, client));
     let offline: Arc<dyn Provider> = Arc::new(Offline);
     Ok(Arc::new(Hosts {
@@ -122,7 +122,7 @@ fn hosts(options: Options) -> Result<IndexMap<String, Host>, Reason> {
         let key = key(&name);
         hosts.insert(name.clone(), named_host(name, given, key)?);
     }
-    for row in compatible::TABLE {
+    for row in &compatible::TABLE {
         if !hosts.contains_key(row.name) {
             let key = key(row.name);
             let host = Host {
@@ -240,6 +240,7 @@ mod tests {
             upstream: UpstreamOptions {
                 connect_timeout_seconds: 3.0,
                 timeout_seconds: 120.0,
+                idle_timeout_seconds: 60.0,
             },
         }
     }
@@ -374,8 +375,10 @@ mod tests {
         bad_document.egress.allow_documents = vec!["*:80".to_owned()];
         let mut bad_time = options(&[], &[]);
         bad_time.upstream.connect_timeout_seconds = -1.0;
+        let mut no_time = options(&[], &[]);
+        no_time.upstream.idle_timeout_seconds = 0.0;
 
-        let told = [bad_entry, bad_document, bad_time].map(refusal);
+        let told = [bad_entry, bad_document, bad_time, no_time].map(refusal);
 
         assert_eq!(
             told,
@@ -383,6 +386,7 @@ mod tests {
                 "`egress.allow` has the entry `10.0.0.0/8`, which is neither `host:port` nor `cidr:port`",
                 "`egress.allow_documents` has the entry `*:80`, which is neither `host:port` nor `cidr:port`",
                 "`upstream.connect_timeout_seconds` is `-1`, which is not a number of seconds above 0",
+                "`upstream.idle_timeout_seconds` is `0`, which is not a number of seconds above 0",
             ]
         );
     }

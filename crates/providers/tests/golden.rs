@@ -1,7 +1,7 @@
 //! Dialects, held to files: `golden/<protocol>/<case>/` has a request, the bytes of an answer, and what both become.
 //!
 //! `request.json` and `answer.http` are written by hand; `wire.http` (what went over the network) and `expected.json`
-//! (what came of the answer) are compared, or rewritten with `UPDATE_GOLDEN=1`. A new case is new files, no code.
+//! (what came of the answer; of a stream, its deltas) are compared, or rewritten with `UPDATE_GOLDEN=1`. A new case is new files, no code.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
@@ -14,10 +14,11 @@ use std::{
 };
 
 use domain::{
-    ChatRequest, EmbeddingRequest, Embeddings, ExtraHeaders, Generation, Json, JsonObject, Message,
-    ModelName, OutputSchema, Part, Role, Secret,
+    ChatRequest, Delta, Demand, EmbeddingRequest, Embeddings, ExtraHeaders, FinishReason,
+    Generation, Json, JsonObject, Message, ModelName, Part, Role, Rung, Secret, Usage,
     seams::{EgressPolicy, Provider, ProviderError, Target},
 };
+use futures_util::StreamExt;
 use indexmap::IndexMap;
 use providers::{EgressOptions, Options, UpstreamOptions};
 use serde::Deserialize;
@@ -44,6 +45,8 @@ struct Given {
     #[serde(default)]
     provider: Option<String>,
     #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
     key: Option<String>,
     #[serde(default)]
     options: JsonObject,
@@ -52,7 +55,9 @@ struct Given {
     #[serde(default)]
     messages: Vec<Turn>,
     #[serde(default)]
-    schema: Option<Schema>,
+    schema: Option<GivenDemand>,
+    #[serde(default)]
+    stream: bool,
     /// Texts to embed; then there are no messages.
     #[serde(default)]
     input: Vec<String>,
@@ -74,9 +79,21 @@ enum GivenPart {
 }
 
 #[derive(Deserialize)]
-struct Schema {
+struct GivenDemand {
     name: String,
     schema: Json,
+    #[serde(default)]
+    rung: GivenRung,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum GivenRung {
+    #[default]
+    NativeSchema,
+    ForcedTool,
+    JsonMode,
+    Prompt,
 }
 
 #[tokio::test]
@@ -88,6 +105,7 @@ async fn dialects_are_as_their_files_say() {
         upstream: UpstreamOptions {
             connect_timeout_seconds: 3.0,
             timeout_seconds: 20.0,
+            idle_timeout_seconds: 20.0,
         },
     };
     let registry = providers::registry(options).unwrap();
@@ -132,7 +150,9 @@ async fn run(case: &Path, provider: &dyn Provider) -> (String, String) {
     );
     let serving = tokio::spawn(serve(listener, answer));
 
-    let expected = if given.input.is_empty() {
+    let expected = if given.stream {
+        Ok(streamed(provider, &target, &chat(given)).await)
+    } else if given.input.is_empty() {
         let chat = chat(given);
         provider
             .chat(&target, &chat)
@@ -149,12 +169,33 @@ async fn run(case: &Path, provider: &dyn Provider) -> (String, String) {
     (serving.await.unwrap(), expected + "\n")
 }
 
+/// The deltas of a stream, and the error that ended it or refused it.
+async fn streamed(provider: &dyn Provider, target: &Target, request: &ChatRequest) -> Value {
+    let mut deltas = match provider.chat_stream(target, request).await {
+        Ok(deltas) => deltas,
+        Err(error) => return json!({ "refused": error_json(&error) }),
+    };
+    let mut told = Vec::new();
+    while let Some(delta) = deltas.next().await {
+        told.push(match delta {
+            Ok(Delta::Text(text)) => json!({ "text": text }),
+            Ok(Delta::Refusal(text)) => json!({ "refusal": text }),
+            Ok(Delta::End {
+                finish_reason,
+                usage,
+            }) => json!({ "end": end_json(finish_reason, usage) }),
+            Err(error) => error_json(&error),
+        });
+    }
+    json!({ "deltas": told })
+}
+
 fn target(given: &mut Given, api_base: &str) -> Target {
     let provider = given.provider.take().unwrap_or_else(|| "openai".to_owned());
     Target {
         name: ModelName::parse(&format!("{provider}/m")).unwrap(),
         provider,
-        model: "m".to_owned(),
+        model: given.model.take().unwrap_or_else(|| "m".to_owned()),
         api_base: Some(api_base.to_owned()),
         egress: EgressPolicy::Operator,
         key: given.key.take().map(Secret::new),
@@ -183,9 +224,15 @@ fn chat(given: Given) -> ChatRequest {
     };
     ChatRequest {
         messages: given.messages.into_iter().map(message).collect(),
-        output_schema: given.schema.map(|schema| OutputSchema {
+        demand: given.schema.map(|schema| Demand {
             name: schema.name,
             schema: schema.schema,
+            rung: match schema.rung {
+                GivenRung::NativeSchema => Rung::NativeSchema,
+                GivenRung::ForcedTool => Rung::ForcedTool,
+                GivenRung::JsonMode => Rung::JsonMode,
+                GivenRung::Prompt => Rung::Prompt,
+            },
         }),
     }
 }
@@ -229,11 +276,17 @@ async fn serve(listener: TcpListener, answer: String) -> String {
 }
 
 fn generation_json(generation: &Generation) -> Value {
+    let mut value = json!({ "text": generation.text, "refusal": generation.refusal });
+    let end = end_json(generation.finish_reason, generation.usage);
+    let members = value.as_object_mut().unwrap();
+    members.extend(end.as_object().unwrap().clone());
+    value
+}
+
+fn end_json(finish_reason: FinishReason, usage: Option<Usage>) -> Value {
     json!({
-        "text": generation.text,
-        "refusal": generation.refusal,
-        "finish_reason": generation.finish_reason,
-        "usage": generation.usage.map(|usage| json!({
+        "finish_reason": finish_reason,
+        "usage": usage.map(|usage| json!({
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,
             "reasoning_tokens": usage.reasoning_tokens,

@@ -3,6 +3,7 @@
 //! Backends are private modules. Rows are kept as they are given: nothing here makes an id, reads a clock for a row
 //! or knows what a call is.
 
+mod cache;
 mod error;
 mod lock;
 mod options;
@@ -10,7 +11,7 @@ mod sqlite;
 
 use std::{fmt, sync::Arc};
 
-use domain::seams::Store;
+use domain::seams::{Cache, Store};
 
 use crate::sqlite::Access;
 pub use crate::{
@@ -22,6 +23,8 @@ pub use crate::{
 pub struct Stores {
     /// Where rows are kept.
     pub store: Arc<dyn Store>,
+    /// Where answers are kept for a while.
+    pub cache: Arc<dyn Cache>,
     /// Whether the database did not exist before.
     pub is_new: bool,
 }

@@ -12,6 +12,11 @@ impl Arguments {
         Self::parse(known, std::env::args().skip(1))
     }
 
+    /// Reads what follows a command's name on the command line, as [`Arguments::read`] does.
+    pub fn read_after_command(known: &[(&'static str, &str)]) -> Result<Self, String> {
+        Self::parse(known, std::env::args().skip(2))
+    }
+
     fn parse(
         known: &[(&'static str, &str)],
         mut given: impl Iterator<Item = String>,

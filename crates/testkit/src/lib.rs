@@ -2,10 +2,14 @@
 //!
 //! For tests and measurements only; nothing that is shipped depends on it.
 
+mod answer;
 pub mod arguments;
 pub mod client;
+pub mod events;
+mod flow;
 mod script;
 mod upstream;
 
-pub use script::{Answer, Script};
-pub use upstream::{Received, Upstream};
+pub use answer::Answer;
+pub use script::Script;
+pub use upstream::{Ending, EndingKind, Received, Upstream};

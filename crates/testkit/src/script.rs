@@ -1,12 +1,8 @@
-//! Scripts: what an upstream says, in which order, and how it misbehaves.
+//! Scripts: which answer an upstream gives to which request.
 
-use std::{collections::VecDeque, fmt, sync::Mutex, time::Duration};
+use std::{collections::VecDeque, fmt, sync::Mutex};
 
-use bytes::Bytes;
-use http::{HeaderName, HeaderValue, StatusCode};
-use serde_json::{Value, json};
-
-use crate::Received;
+use crate::{Answer, Received};
 
 type ByRequest = dyn Fn(&Received) -> Answer + Send + Sync;
 
@@ -17,7 +13,7 @@ type ByRequest = dyn Fn(&Received) -> Answer + Send + Sync;
 pub struct Script(Lines);
 
 enum Lines {
-    Always(Answer),
+    Always(Box<Answer>),
     Queue(Mutex<VecDeque<Answer>>),
     By(Box<ByRequest>),
 }
@@ -30,7 +26,7 @@ impl Script {
 
     pub(crate) fn next(&self, request: &Received) -> Answer {
         match &self.0 {
-            Lines::Always(answer) => answer.clone(),
+            Lines::Always(answer) => answer.as_ref().clone(),
             Lines::Queue(queue) => queue
                 .lock()
                 .expect("no holder of the lock panics")
@@ -49,7 +45,7 @@ impl fmt::Debug for Script {
 
 impl From<Answer> for Script {
     fn from(answer: Answer) -> Self {
-        Self(Lines::Always(answer))
+        Self(Lines::Always(Box::new(answer)))
     }
 }
 
@@ -62,169 +58,5 @@ impl From<Vec<Answer>> for Script {
 impl<const N: usize> From<[Answer; N]> for Script {
     fn from(answers: [Answer; N]) -> Self {
         Vec::from(answers).into()
-    }
-}
-
-/// One answer of an upstream.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(crate) body: Body,
-    pub(crate) delay: Duration,
-    pub(crate) cut: Cut,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Body {
-    Chat {
-        message: Value,
-        finish_reason: &'static str,
-        usage: Option<(u64, u64)>,
-    },
-    Embeddings(Vec<Vec<f32>>),
-    Bytes(Bytes),
-    /// So many bytes of one JSON string that never ends.
-    Flood(usize),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Cut {
-    Nowhere,
-    BeforeHead,
-    /// After so many bytes of the body.
-    After(usize),
-}
-
-impl Answer {
-    /// A chat completion whose message is `text`, with a usage of 12 and 5 tokens.
-    pub fn text(text: &str) -> Self {
-        Self::message(json!({"role": "assistant", "content": text}))
-    }
-
-    /// A chat completion whose message is `value` as compact JSON text.
-    pub fn json(value: &Value) -> Self {
-        Self::text(&value.to_string())
-    }
-
-    /// A chat completion with this `message` object, for refusals, tool calls and content parts.
-    pub fn message(message: Value) -> Self {
-        Self::new(
-            200,
-            Body::Chat {
-                message,
-                finish_reason: "stop",
-                usage: Some((12, 5)),
-            },
-        )
-    }
-
-    /// An embeddings answer with one vector per input.
-    pub fn embeddings(vectors: Vec<Vec<f32>>) -> Self {
-        Self::new(200, Body::Embeddings(vectors))
-    }
-
-    /// Any JSON body under any status.
-    pub fn body(status: u16, body: &Value) -> Self {
-        Self::bytes(status, "application/json", body.to_string())
-    }
-
-    /// An error in the dialect's shape.
-    pub fn error(status: u16, message: &str) -> Self {
-        Self::body(
-            status,
-            &json!({"error": {"message": message, "type": "scripted"}}),
-        )
-    }
-
-    /// Any bytes under any content type.
-    pub fn bytes(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
-        Self::new(status, Body::Bytes(body.into())).header("content-type", content_type)
-    }
-
-    /// A page for people, as proxies send it.
-    pub fn html(status: u16) -> Self {
-        let page = "<!doctype html><html><body><h1>Bad gateway</h1></body></html>";
-        Self::bytes(status, "text/html", page)
-    }
-
-    /// A success that is neither JSON nor UTF-8.
-    pub fn garbage() -> Self {
-        Self::bytes(200, "application/json", &b"\xff\xfe{\"choices\":[[["[..])
-    }
-
-    /// A success of `limit_bytes` bytes and no end of sense.
-    pub fn oversize(limit_bytes: usize) -> Self {
-        Self::new(200, Body::Flood(limit_bytes))
-    }
-
-    /// A connection closed before anything is said.
-    pub fn cut() -> Self {
-        let mut answer = Self::text("");
-        answer.cut = Cut::BeforeHead;
-        answer
-    }
-
-    /// Adds a header, for instance `retry-after`.
-    ///
-    /// # Panics
-    /// When `value` cannot stand in a header.
-    #[must_use]
-    pub fn header(mut self, name: &'static str, value: &str) -> Self {
-        let value =
-            HeaderValue::from_str(value).expect("a header value without control characters");
-        self.headers.push((HeaderName::from_static(name), value));
-        self
-    }
-
-    /// Waits before answering.
-    #[must_use]
-    pub fn after(mut self, delay: Duration) -> Self {
-        self.delay = delay;
-        self
-    }
-
-    /// Closes the connection after so many bytes of the body.
-    #[must_use]
-    pub fn cut_after(mut self, bytes: usize) -> Self {
-        self.cut = Cut::After(bytes);
-        self
-    }
-
-    /// Says why the model stopped, where it is not `stop`.
-    #[must_use]
-    pub fn finish_reason(mut self, reason: &'static str) -> Self {
-        if let Body::Chat { finish_reason, .. } = &mut self.body {
-            *finish_reason = reason;
-        }
-        self
-    }
-
-    /// Counts other tokens than 12 and 5.
-    #[must_use]
-    pub fn usage(mut self, input: u64, output: u64) -> Self {
-        if let Body::Chat { usage, .. } = &mut self.body {
-            *usage = Some((input, output));
-        }
-        self
-    }
-
-    /// Leaves the usage out.
-    #[must_use]
-    pub fn without_usage(mut self) -> Self {
-        if let Body::Chat { usage, .. } = &mut self.body {
-            *usage = None;
-        }
-        self
-    }
-
-    fn new(status: u16, body: Body) -> Self {
-        Self {
-            status: StatusCode::from_u16(status).expect("a status of three digits"),
-            headers: Vec::new(),
-            body,
-            delay: Duration::ZERO,
-            cut: Cut::Nowhere,
-        }
     }
 }

@@ -2,37 +2,38 @@
 //!
 //! It checks nothing that a test does not check: every request is kept as it came.
 
-use std::{
-    collections::VecDeque,
-    io,
-    net::SocketAddr,
-    pin::Pin,
-    sync::{Arc, Mutex},
-    task::{Context, Poll},
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, header::CONTENT_TYPE};
-use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{
     net::{TcpListener, TcpStream},
     task::{JoinHandle, JoinSet},
 };
 
-use crate::{
-    Answer, Script,
-    script::{Body, Cut},
+mod course;
+mod dialect;
+mod playback;
+mod record;
+
+pub use self::record::{Ending, EndingKind};
+
+use self::{
+    course::Course,
+    playback::Playback,
+    record::{Record, UnderWay},
 };
+use crate::{Answer, Script, answer::Cut};
 
 /// A running upstream. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Upstream {
     address: SocketAddr,
-    received: Arc<Mutex<Vec<Received>>>,
+    record: Arc<Record>,
     task: JoinHandle<()>,
 }
 
@@ -55,20 +56,25 @@ impl Upstream {
     /// # Panics
     /// When no port can be had.
     pub async fn start(script: impl Into<Script>) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0))
+        Self::start_on(0, script)
             .await
-            .expect("the loopback address has a free port");
-        let address = listener.local_addr().expect("a bound listener has one");
-        let received = Arc::default();
+            .expect("the loopback address has a free port")
+    }
+
+    /// Starts an upstream on this port of the loopback address.
+    pub async fn start_on(port: u16, script: impl Into<Script>) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+        let address = listener.local_addr()?;
+        let record = Arc::default();
         let stage = Arc::new(Stage {
             script: script.into(),
-            received: Arc::clone(&received),
+            record: Arc::clone(&record),
         });
-        Self {
+        Ok(Self {
             address,
-            received,
+            record,
             task: tokio::spawn(accept(listener, stage)),
-        }
+        })
     }
 
     /// Returns the address that a model's `api_base` names, ending in `/v1`.
@@ -83,10 +89,36 @@ impl Upstream {
 
     /// Returns every request so far, in the order of arrival.
     pub fn requests(&self) -> Vec<Received> {
-        self.received
-            .lock()
-            .expect("no holder of the lock panics")
-            .clone()
+        self.record.received()
+    }
+
+    /// Returns how each request ended that has ended, in the order in which they did.
+    pub fn endings(&self) -> Vec<Ending> {
+        self.record.endings()
+    }
+
+    /// Returns how many requests have come and are neither answered to the end nor given up.
+    pub fn open_requests(&self) -> usize {
+        self.record.counts().requests
+    }
+
+    /// Returns how many connections are open, idle ones included.
+    pub fn open_connections(&self) -> usize {
+        self.record.counts().connections
+    }
+
+    /// Waits until no request is under way; `false` if one still is after that time.
+    pub async fn wait_until_idle(&self, within: Duration) -> bool {
+        let idle = self.record.wait_for(within, |counts| counts.requests == 0);
+        idle.await
+    }
+
+    /// Waits until this many requests have come since the start; `false` if they have not within that time.
+    pub async fn wait_for_requests(&self, number: usize, within: Duration) -> bool {
+        let come = self
+            .record
+            .wait_for(within, |counts| counts.arrived >= number);
+        come.await
     }
 }
 
@@ -110,7 +142,7 @@ impl Received {
 
 struct Stage {
     script: Script,
-    received: Arc<Mutex<Vec<Received>>>,
+    record: Arc<Record>,
 }
 
 async fn accept(listener: TcpListener, stage: Arc<Stage>) {
@@ -122,6 +154,9 @@ async fn accept(listener: TcpListener, stage: Arc<Stage>) {
 }
 
 async fn serve(stream: TcpStream, stage: Arc<Stage>) {
+    let _open = stage.record.open();
+    // Pieces must leave one by one. Where it cannot be set, the client is gone already.
+    let _set = stream.set_nodelay(true);
     let service = service_fn(|request| play(&stage, request));
     // A client that goes away, and a cut that the script asks for, both end here; neither is a fault.
     let _ended = http1::Builder::new()
@@ -129,7 +164,7 @@ async fn serve(stream: TcpStream, stage: Arc<Stage>) {
         .await;
 }
 
-async fn play(stage: &Stage, request: Request<Incoming>) -> io::Result<Response<Pieces>> {
+async fn play(stage: &Stage, request: Request<Incoming>) -> io::Result<Response<Playback>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let path = head.uri.path_and_query().map(ToString::to_string);
@@ -140,145 +175,40 @@ async fn play(stage: &Stage, request: Request<Incoming>) -> io::Result<Response<
         body,
     };
     let answer = stage.script.next(&request);
-    let model = request.json()["model"].clone();
-    stage
-        .received
-        .lock()
-        .expect("no holder of the lock panics")
-        .push(request);
+    let asked = request.json();
+    // Held across the delay: a client that leaves meanwhile takes this future with it.
+    let under_way = stage.record.receive(request);
 
     tokio::time::sleep(answer.delay).await;
-    respond(&answer, &model)
+    respond(&answer, &asked, under_way)
 }
 
-fn respond(answer: &Answer, model: &Value) -> io::Result<Response<Pieces>> {
+fn respond(
+    answer: &Answer,
+    asked: &Value,
+    mut under_way: UnderWay,
+) -> io::Result<Response<Playback>> {
     if answer.cut == Cut::BeforeHead {
+        under_way.will_end(EndingKind::Cut);
         return Err(io::ErrorKind::ConnectionAborted.into());
     }
+    let course = Course::of(answer, asked);
     let mut response = Response::builder().status(answer.status);
-    if !matches!(answer.body, Body::Bytes(_)) {
-        response = response.header(CONTENT_TYPE, "application/json");
+    let told = answer.headers.iter().any(|(name, _)| name == CONTENT_TYPE);
+    if !told {
+        let content_type = if course.streamed {
+            "text/event-stream"
+        } else {
+            "application/json"
+        };
+        response = response.header(CONTENT_TYPE, content_type);
     }
     for (name, value) in &answer.headers {
         response = response.header(name, value);
     }
     response
-        .body(Pieces::of(answer, model))
+        .body(Playback::new(course, under_way))
         .map_err(io::Error::other)
-}
-
-fn chat(model: &Value, message: &Value, finish: &str, usage: Option<(u64, u64)>) -> Value {
-    let mut body = json!({
-        "id": "chatcmpl-scripted",
-        "object": "chat.completion",
-        "created": 1_700_000_000,
-        "model": model,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-    });
-    if let Some((input, output)) = usage {
-        body["usage"] = json!({
-            "prompt_tokens": input,
-            "completion_tokens": output,
-            "total_tokens": input + output,
-        });
-    }
-    body
-}
-
-fn embeddings(model: &Value, vectors: &[Vec<f32>]) -> Value {
-    let rows = vectors
-        .iter()
-        .enumerate()
-        .map(|(index, vector)| json!({"object": "embedding", "index": index, "embedding": vector}));
-    json!({
-        "object": "list",
-        "model": model,
-        "data": rows.collect::<Vec<_>>(),
-        "usage": {"prompt_tokens": 8, "total_tokens": 8},
-    })
-}
-
-/// A body in pieces, complete or cut.
-struct Pieces {
-    left: VecDeque<Bytes>,
-    end: End,
-}
-
-enum End {
-    Whole,
-    /// The cut, after one more turn in which the pieces before it are flushed.
-    Flush,
-    Cut,
-}
-
-impl Pieces {
-    fn of(answer: &Answer, model: &Value) -> Self {
-        let whole = match &answer.body {
-            Body::Chat {
-                message,
-                finish_reason,
-                usage,
-            } => chat(model, message, finish_reason, *usage)
-                .to_string()
-                .into(),
-            Body::Embeddings(vectors) => embeddings(model, vectors).to_string().into(),
-            Body::Bytes(bytes) => bytes.clone(),
-            Body::Flood(bytes) => return Self::flood(*bytes),
-        };
-        let Cut::After(bytes) = answer.cut else {
-            return Self {
-                left: [whole].into(),
-                end: End::Whole,
-            };
-        };
-        Self {
-            left: [whole.slice(..bytes.min(whole.len()))].into(),
-            end: End::Flush,
-        }
-    }
-
-    fn flood(bytes: usize) -> Self {
-        let opening = Bytes::from_static(b"{\"choices\":[{\"message\":{\"content\":\"");
-        let piece = Bytes::from(vec![b'a'; 64 * 1024]);
-        let rest = bytes.saturating_sub(opening.len());
-        let mut left = VecDeque::from([opening]);
-        left.extend(std::iter::repeat_n(piece.clone(), rest / piece.len()));
-        left.push_back(piece.slice(..rest % piece.len()));
-        Self {
-            left,
-            end: End::Whole,
-        }
-    }
-}
-
-impl http_body::Body for Pieces {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        if let Some(piece) = self.left.pop_front() {
-            return Poll::Ready(Some(Ok(Frame::data(piece))));
-        }
-        match self.end {
-            End::Whole => Poll::Ready(None),
-            End::Flush => {
-                self.end = End::Cut;
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            }
-            End::Cut => Poll::Ready(Some(Err(io::ErrorKind::ConnectionAborted.into()))),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self.end {
-            End::Whole => SizeHint::with_exact(self.left.iter().map(|p| p.len() as u64).sum()),
-            End::Flush | End::Cut => SizeHint::default(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -88,6 +88,18 @@ impl<T: RequestBody> FromRequest<Doors> for Body<T> {
     }
 }
 
+/// No body is asked for, and one that is sent is dropped, so that the connection can be kept.
+pub(crate) struct NoBody;
+
+impl FromRequest<Doors> for NoBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &Doors) -> Result<Self, Problem> {
+        drain(request).await;
+        Ok(Self)
+    }
+}
+
 async fn collect(
     request: Request,
     limit: usize,
@@ -174,7 +186,7 @@ fn leave_unread(parts: &Parts) {
     requests.into_iter().for_each(Requests::leave_unread);
 }
 
-fn parse<T: RequestBody>(bytes: &[u8]) -> Result<T, Problem> {
+pub(super) fn parse<T: RequestBody>(bytes: &[u8]) -> Result<T, Problem> {
     domain::check_strict(bytes)
         .map_err(|invalid| Problem::bad_body(invalid.slug, invalid.message))?;
     let mut reader = serde_json::Deserializer::from_slice(bytes);
@@ -219,6 +231,8 @@ fn fault(path: &Path, error: &str) -> Fault {
         .map_or("", |(_, expected)| expected);
     let (slug, msg) = match expected {
         "a string" | "string" | "str" => ("string_type", "must be a string"),
+        "a whole number" => ("int_type", "must be a whole number"),
+        "f64" => ("float_type", "must be a number"),
         "a boolean" => ("bool_type", "must be true or false"),
         "a sequence" => ("array_type", "must be an array"),
         "a map" | "an object" => ("object_type", "must be an object"),

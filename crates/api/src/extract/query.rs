@@ -38,11 +38,25 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
+    /// The last value of parameter `name`, which has to be there.
+    pub(crate) fn required_text(&self, name: &str) -> Result<&str, Problem> {
+        let missing = || {
+            let fault = Invalid::new("missing", "this parameter is required");
+            Problem::invalid("query", &fault.at(name))
+        };
+        self.text(name).ok_or_else(missing)
+    }
+
     /// `offset` and `limit` (`interface.md` 1.8).
     pub(crate) fn page(&self, default_limit: u32) -> Result<Page, Problem> {
         let offset = self.number("offset", (0, None), 0)?;
-        let limit = self.number("limit", (1, Some(MAX_PAGE)), default_limit)?;
+        let limit = self.limit(default_limit)?;
         Ok(Page { offset, limit })
+    }
+
+    /// `limit` alone.
+    pub(crate) fn limit(&self, default: u32) -> Result<u32, Problem> {
+        self.number("limit", (1, Some(MAX_PAGE)), default)
     }
 
     fn number(
@@ -99,4 +113,29 @@ pub(crate) fn paged<T, U: From<T>>(page: Paged<T>) -> axum::Json<List<U>> {
         meta,
         data: page.items.into_iter().map(U::from).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn query(uri: &str) -> Query {
+        let (mut parts, ()) = http::Request::get(uri).body(()).unwrap().into_parts();
+        Query::from_request_parts(&mut parts, &()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_plus_is_a_space_and_so_is_its_escape() {
+        let query = query("/?query=one+two%20three%2Bfour").await;
+
+        assert_eq!(query.required_text("query").unwrap(), "one two three+four");
+    }
+
+    #[tokio::test]
+    async fn what_is_required_or_out_of_range_is_refused() {
+        let query = query("/?limit=101").await;
+
+        assert!(query.required_text("query").is_err());
+        assert!(query.limit(5).is_err());
+    }
 }

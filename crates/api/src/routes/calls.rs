@@ -165,11 +165,17 @@ async fn call(
         .calls
         .call(caller, which, body.value.into())
         .await?;
-    let span_id = [(SPAN_ID, span_header(result.span_id))];
-    Ok((span_id, Json(CallResultBody::from(result))).into_response())
+    Ok(answer(result))
 }
 
-fn examples<'de, D: Deserializer<'de>>(
+/// The answer to a call that went well.
+pub(crate) fn answer(result: CallResult) -> Response {
+    let span_id = [(SPAN_ID, span_header(result.span_id))];
+    (span_id, Json(CallResultBody::from(result))).into_response()
+}
+
+/// Reads a bounded list of demonstrations.
+pub(crate) fn examples<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<ExampleBody>>, D::Error> {
     let examples = Option::<Vec<ExampleBody>>::deserialize(deserializer)?;
@@ -189,25 +195,22 @@ impl RequestBody for CallFunction {
 
 impl From<CallFunction> for CallRequest {
     fn from(body: CallFunction) -> Self {
-        let example = |ExampleBody {
-                           input,
-                           output,
-                           comment,
-                       }| Example {
-            input,
-            output,
-            comment,
-        };
+        let examples = body.examples.unwrap_or_default();
         Self {
             input: body.input,
             parent_span_id: body.parent_span_id,
-            examples: body
-                .examples
-                .unwrap_or_default()
-                .into_iter()
-                .map(example)
-                .collect(),
+            examples: examples.into_iter().map(Example::from).collect(),
             tags: body.tags.unwrap_or_default(),
+        }
+    }
+}
+
+impl From<ExampleBody> for Example {
+    fn from(body: ExampleBody) -> Self {
+        Self {
+            input: body.input,
+            output: body.output,
+            comment: body.comment,
         }
     }
 }

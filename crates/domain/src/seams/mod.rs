@@ -1,11 +1,15 @@
 //! The seams: traits that part the house from the world. Backends and hosts stand behind them.
 
+mod cache;
 mod clock;
 mod provider;
 mod store;
 
+pub use cache::{Cache, CacheKey};
 pub use clock::{Clock, CountingIds, FixedClock, Ids, RandomIds, SystemClock};
 pub use provider::{
     EgressPolicy, Host, Provider, ProviderError, ProviderErrorKind, Registry, Target,
 };
-pub use store::{FunctionStore, ModelStore, SpanStore, Store, StoreError, TokenStore};
+pub use store::{
+    DatasetStore, FunctionStore, ModelStore, SpanStore, Store, StoreError, TokenStore,
+};

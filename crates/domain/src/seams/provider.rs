@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use crate::{
-    ChatRequest, EmbeddingRequest, Embeddings, ExtraHeaders, Generation, JsonObject, ModelName,
-    Secret,
+    ChatRequest, Deltas, EmbeddingRequest, Embeddings, ExtraHeaders, Generation, JsonObject,
+    ModelName, Rung, Secret,
 };
 
 /// Whose addresses may be dialled (`reliability.md` 7).
@@ -40,7 +40,7 @@ pub struct Target {
     pub extra_headers: ExtraHeaders,
     /// Settings of the dialect: `api_version`, `region` and the like.
     pub settings: BTreeMap<String, String>,
-    /// How long one request may take.
+    /// How long one request may take; a streamed one, until its first piece.
     pub timeout: Duration,
 }
 
@@ -72,6 +72,17 @@ pub trait Provider: Send + Sync {
         target: &Target,
         request: &ChatRequest,
     ) -> Result<Generation, ProviderError>;
+
+    /// Has a model continue a conversation, piece by piece. Returns when the host has begun to answer: a host that
+    /// refuses has refused by then. Dropping future or stream closes the connection.
+    async fn chat_stream(
+        &self,
+        target: &Target,
+        request: &ChatRequest,
+    ) -> Result<Deltas, ProviderError>;
+
+    /// The rungs on which the target can be asked for a JSON value, the firmest first; at least one.
+    fn rungs(&self, target: &Target) -> &'static [Rung];
 
     /// Has a model embed texts.
     async fn embed(
@@ -119,6 +130,9 @@ pub enum ProviderErrorKind {
     ContentPolicy,
     /// The prompt is too long.
     ContextWindow,
+    /// The host does not take the request's [`Rung`]; a lower one may do (`interface.md` 15.3). Never said of
+    /// [`Rung::Prompt`].
+    Demand,
     /// A body that is not what the protocol promises.
     Protocol,
     /// The address may not be dialled.
@@ -140,7 +154,7 @@ impl ProviderErrorKind {
     pub const fn may_fall_back(self) -> bool {
         !matches!(
             self,
-            Self::Invalid | Self::ContentPolicy | Self::ContextWindow
+            Self::Invalid | Self::ContentPolicy | Self::ContextWindow | Self::Demand
         )
     }
 }

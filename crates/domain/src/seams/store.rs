@@ -6,9 +6,10 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use crate::{
-    CustomModel, Function, FunctionFilter, FunctionId, FunctionName, ModelId, Page, Paged, Project,
-    ProjectName, ProjectScope, Revision, RevisionId, Span, SpanId, Timestamp, Token, TokenId,
-    TokenKey,
+    CustomModel, Dataset, DatasetId, Definition, Entry, EntryChange, EntryChanges, EntryId,
+    Feedback, Function, FunctionFilter, FunctionId, FunctionName, Metric, MetricId, ModelId,
+    Observation, Page, Paged, Project, ProjectId, ProjectName, ProjectScope, Revision, RevisionId,
+    Span, SpanChange, SpanId, SpanWrite, Timestamp, Token, TokenId, TokenKey, TraceId,
 };
 
 /// Why storage could not do what was asked. Variants are what a caller would do differently.
@@ -55,6 +56,14 @@ pub trait FunctionStore: Send + Sync {
         scope: ProjectScope,
         function: FunctionId,
         revision: RevisionId,
+    ) -> Result<Option<Revision>>;
+
+    /// The newest revision of a function that fixes exactly this.
+    async fn revision_with(
+        &self,
+        scope: ProjectScope,
+        function: FunctionId,
+        definition: &Definition,
     ) -> Result<Option<Revision>>;
 
     /// The functions of a project, each with its latest revision.
@@ -117,14 +126,134 @@ pub trait ModelStore: Send + Sync {
     async fn any_sealed_model(&self) -> Result<Option<CustomModel>>;
 }
 
-/// Spans.
+/// Datasets and their entries. A change of an entry raises its dataset's version.
+#[async_trait]
+pub trait DatasetStore: Send + Sync {
+    /// The dataset.
+    async fn dataset(&self, scope: ProjectScope, id: DatasetId) -> Result<Option<Dataset>>;
+
+    /// Keeps a new entry. Says whether the project has the dataset.
+    async fn insert_entry(&self, scope: ProjectScope, entry: &Entry) -> Result<bool>;
+
+    /// The entries of a dataset, oldest first; none of a dataset that the project does not have.
+    async fn entries(
+        &self,
+        scope: ProjectScope,
+        dataset: DatasetId,
+        page: Page,
+    ) -> Result<Paged<Entry>>;
+
+    /// One entry, if it belongs to that dataset.
+    async fn entry(
+        &self,
+        scope: ProjectScope,
+        dataset: DatasetId,
+        id: EntryId,
+    ) -> Result<Option<Entry>>;
+
+    /// Changes an entry and gives it as it is then. With another input its vector is gone.
+    async fn change_entry(
+        &self,
+        scope: ProjectScope,
+        dataset: DatasetId,
+        id: EntryId,
+        change: EntryChange,
+    ) -> Result<Option<Entry>>;
+
+    /// Forgets an entry. Says whether it was there.
+    async fn delete_entry(
+        &self,
+        scope: ProjectScope,
+        dataset: DatasetId,
+        id: EntryId,
+    ) -> Result<bool>;
+
+    /// What changed after version `since` of the dataset (0: everything), the newest `limit` entries at most. With a
+    /// `model`, each entry comes with the vector that is kept under that model's name.
+    async fn entry_changes(
+        &self,
+        scope: ProjectScope,
+        dataset: DatasetId,
+        since: i64,
+        limit: u64,
+        model: Option<&str>,
+    ) -> Result<EntryChanges>;
+
+    /// Keeps vectors of entries' inputs under a model's name. It raises no version. An entry whose input is another
+    /// one by now, or that is gone, gets none.
+    async fn keep_vectors(
+        &self,
+        scope: ProjectScope,
+        dataset: DatasetId,
+        model: &str,
+        vectors: Vec<(Entry, Vec<f32>)>,
+    ) -> Result<()>;
+}
+
+/// Spans, and what is added to them.
 #[async_trait]
 pub trait SpanStore: Send + Sync {
-    /// Keeps finished spans, all or none.
-    async fn commit_spans(&self, spans: Vec<Span>) -> Result<()>;
+    /// Writes spans, all or none. [`StoreError::Taken`] if the project has one of the new ids.
+    async fn commit_spans(&self, writes: Vec<SpanWrite>) -> Result<()>;
 
-    /// The span.
+    /// The span, with what was added to it.
     async fn span(&self, scope: ProjectScope, id: SpanId) -> Result<Option<Span>>;
+
+    /// The trace of a span, if the project has it.
+    async fn trace_of(&self, scope: ProjectScope, id: SpanId) -> Result<Option<TraceId>>;
+
+    /// The span and those below it, parents before children and elder before younger, `limit` at most.
+    async fn spans_below(&self, scope: ProjectScope, id: SpanId, limit: u64) -> Result<Vec<Span>>;
+
+    /// Lays a client's changes over a span, and gives it as it is then. What was recorded stays below them, and a call
+    /// that is still under way concludes below them too.
+    async fn change_span(
+        &self,
+        scope: ProjectScope,
+        id: SpanId,
+        change: SpanChange,
+    ) -> Result<Option<Span>>;
+
+    /// Sets the feedback of a span. Says whether it was there.
+    async fn rate_span(&self, scope: ProjectScope, id: SpanId, feedback: &Feedback)
+    -> Result<bool>;
+
+    /// Sets what the observer says of a span: its score, unless a client set one, and `meta.observer`. Says whether
+    /// the span was there.
+    async fn observe_span(
+        &self,
+        project: ProjectId,
+        id: SpanId,
+        observation: &Observation,
+    ) -> Result<bool>;
+
+    /// Forgets a span with what was added to it. Its children keep its id. Says whether it was there.
+    async fn delete_span(&self, scope: ProjectScope, id: SpanId) -> Result<bool>;
+
+    /// Closes every span that was begun and not closed, as `InternalServerError: interrupted` at `now`, and counts
+    /// them. For the start, before anybody calls.
+    async fn interrupt_open_spans(&self, now: Timestamp) -> Result<u64>;
+
+    /// Keeps a new metric. Says whether the span was there.
+    async fn insert_metric(&self, scope: ProjectScope, metric: &Metric) -> Result<bool>;
+
+    /// The metrics of a span, oldest first.
+    async fn metrics(&self, scope: ProjectScope, span: SpanId, page: Page)
+    -> Result<Paged<Metric>>;
+
+    /// One metric, if it belongs to that span.
+    async fn metric(
+        &self,
+        scope: ProjectScope,
+        span: SpanId,
+        id: MetricId,
+    ) -> Result<Option<Metric>>;
+
+    /// Replaces a metric's dimension, value and comment. Says whether it was there.
+    async fn update_metric(&self, scope: ProjectScope, metric: &Metric) -> Result<bool>;
+
+    /// Forgets a metric. Says whether it was there.
+    async fn delete_metric(&self, scope: ProjectScope, span: SpanId, id: MetricId) -> Result<bool>;
 }
 
 /// Projects and tokens.
@@ -154,7 +283,7 @@ pub trait TokenStore: Send + Sync {
 
 /// Everything that is kept.
 #[async_trait]
-pub trait Store: FunctionStore + ModelStore + SpanStore + TokenStore {
+pub trait Store: FunctionStore + ModelStore + DatasetStore + SpanStore + TokenStore {
     /// Whether a write would go through now.
     async fn ready(&self) -> Result<()>;
 

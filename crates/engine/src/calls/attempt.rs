@@ -1,279 +1,273 @@
-//! Attempts: targets in order, retries of one target, repairs of an answer that misses its schema.
+//! Attempts: targets in order, a second one beside a slow first, repairs of an answer that misses its schema.
 
-use std::{sync::Arc, time::Duration};
-
-use domain::{
-    ChatRequest, FinishReason, Generation, Message, Output, Part, Usage,
-    seams::{Ids, ProviderError, ProviderErrorKind},
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
 };
+
+use domain::{ChatRequest, FinishReason, Generation, seams::ProviderError};
+use tokio::{pin, select};
 
 use crate::{
     error::{CallDetail, Code, Error},
-    price::{Prices, estimated_tokens},
-    route::{Reachable, Route},
+    route::{Reachable, Stop},
 };
 
-use super::{Answer, checks::Checks, ledger::Ledger, open::Call, output, output::Complaint};
+use super::{
+    Answer,
+    asking::{Asked, Asking, Whole},
+    failures::{Failures, told},
+    ledger::{Attempt, Ledger},
+    open::Call,
+    output::{Complaint, Read},
+    rest::Unfinished,
+};
 
-/// The waits before a retry, each give or take half of it (`reliability.md` 10).
-const WAITS: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
-/// A provider that asks for more than this is not waited for.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
 const LAST_OUTPUT_CHARS: usize = 2000;
 
-/// Runs attempts.
-pub(super) struct Attempts {
-    prices: Prices,
-    checks: Arc<Checks>,
-    ids: Arc<dyn Ids>,
+/// One way along the stops of a call.
+pub(super) struct Walk<'a> {
+    pub(super) call: &'a Call,
+    pub(super) ledger: &'a Ledger,
+    /// How many model answers may still be tried, over all models.
+    pub(super) answers_left: &'a AtomicU32,
+    /// Whether it was begun because another one took its time.
+    pub(super) is_hedge: bool,
+    /// What was sent of an answer that broke off, if that is to be completed.
+    pub(super) unfinished: Option<&'a Unfinished>,
 }
 
 /// Why one target gave no answer.
-enum Missed {
+pub(super) enum Missed {
     /// Another target cannot help.
     ForGood(Error),
     /// The next target may.
     Unavailable(ProviderError),
+    /// A part of the answer was passed on, then it broke off.
+    Broken(ProviderError, Option<Unfinished>),
 }
 
-impl Attempts {
-    pub(super) fn new(prices: Prices, checks: Arc<Checks>, ids: Arc<dyn Ids>) -> Self {
-        Self {
-            prices,
-            checks,
-            ids,
+impl Asking {
+    /// Asks along the stops until an answer does. Where the settings say so, a first model that takes its time is not
+    /// waited for alone.
+    pub(super) async fn run(
+        &self,
+        walk: &Walk<'_>,
+        stops: &[Stop],
+        chat: Arc<ChatRequest>,
+    ) -> Result<Answer, Error> {
+        let Some(after) = walk.call.definition().configuration.hedge_after() else {
+            return self.walk(walk, stops, chat).await;
+        };
+        let first = self.walk(walk, stops, chat.clone());
+        pin!(first);
+        if let Ok(answer) = tokio::time::timeout(after, &mut first).await {
+            return answer;
+        }
+        let others = stops.get(1..).filter(|others| !others.is_empty());
+        let beside = Walk {
+            is_hedge: true,
+            ..*walk
+        };
+        let second = self.walk(&beside, others.unwrap_or(stops), chat);
+        pin!(second);
+        select! {
+            answer = &mut first => match answer {
+                Err(error) if may_be_waited_out(&error) => second.await.map_err(|_| error),
+                answer => answer,
+            },
+            answer = &mut second => match answer {
+                Err(error) if may_be_waited_out(&error) => first.await,
+                answer => answer,
+            },
         }
     }
 
-    /// Asks along the route until an answer does.
-    pub(super) async fn run(
+    /// Asks along the stops, one after the other.
+    pub(super) async fn walk(
         &self,
-        call: &Call,
-        route: Route,
-        mut chat: ChatRequest,
-        ledger: &mut Ledger,
+        walk: &Walk<'_>,
+        stops: &[Stop],
+        mut chat: Arc<ChatRequest>,
     ) -> Result<Answer, Error> {
-        let mut answers_left = call.definition().configuration.max_attempts();
-        let mut last_failure = None;
-        let mut stops = route.into_iter().peekable();
-        while let Some(stop) = stops.next() {
-            let reachable = match stop.leads_to {
-                Ok(reachable) => reachable,
-                Err(reason) => {
-                    ledger.unresolved(&stop.name, reason);
-                    continue;
-                }
+        let mut failures = Failures::default();
+        for (index, stop) in stops.iter().enumerate() {
+            let Some(reachable) = stop.reachable(walk.ledger) else {
+                continue;
             };
-            // With a fallback in reserve, one retry is enough.
-            let retries = if stops.peek().is_some() {
-                1
-            } else {
-                WAITS.len()
-            };
-            match self
-                .target(
-                    call,
-                    &reachable,
-                    &mut chat,
-                    (retries, &mut answers_left),
-                    ledger,
-                )
-                .await
-            {
+            let has_fallback = index + 1 < stops.len();
+            match self.target(walk, reachable, &mut chat, has_fallback).await {
                 Ok(answer) => return Ok(answer),
                 Err(Missed::ForGood(error)) => return Err(error),
-                Err(Missed::Unavailable(failure)) => last_failure = Some(failure),
+                Err(Missed::Unavailable(failure) | Missed::Broken(failure, _)) => {
+                    failures.add(failure);
+                }
             }
         }
-        let last_failure = last_failure.expect("a route holds a target that can be asked");
-        Err(told(&last_failure, ledger))
+        Err(failures.told(walk.ledger))
     }
 
     /// Asks one target, and has it repair its answer while attempts are left.
     async fn target(
         &self,
-        call: &Call,
+        walk: &Walk<'_>,
         reachable: &Reachable,
-        chat: &mut ChatRequest,
-        (retries, answers_left): (usize, &mut u32),
-        ledger: &mut Ledger,
+        chat: &mut Arc<ChatRequest>,
+        has_fallback: bool,
     ) -> Result<Answer, Missed> {
-        let is_structured = call.callee.output_schema.is_some();
         loop {
-            let generation =
-                self.ask(reachable, chat, retries, ledger)
-                    .await
-                    .map_err(|failure| {
-                        if failure.kind.may_fall_back() {
-                            Missed::Unavailable(failure)
-                        } else {
-                            Missed::ForGood(told(&failure, ledger))
-                        }
-                    })?;
-            if is_structured {
-                refuse_a_refusal(&generation, ledger).map_err(Missed::ForGood)?;
-            }
-            *answers_left = answers_left.saturating_sub(1);
-            let complaint = match self.read(call, &generation).await {
-                Ok(output) => {
-                    let (model, finish_reason) =
-                        (reachable.target.name.clone(), generation.finish_reason);
+            let Asked {
+                mut attempt,
+                pass,
+                got: generation,
+                rung,
+            } = self
+                .ask::<Whole>(walk, reachable, chat, has_fallback)
+                .await
+                .map_err(|failure| Missed::by(failure, walk.ledger))?;
+            pass.succeeded();
+            attempt.answered(&generation.text, generation.usage);
+            refuse_a_refusal(walk, &generation, &mut attempt)?;
+            let read = walk
+                .call
+                .callee
+                .wanted
+                .read(&generation, walk.unfinished, self.checks_of(walk.call))
+                .await;
+            match read {
+                Ok(Read {
+                    output,
+                    mended,
+                    rest,
+                }) => {
+                    walk.spend_answer();
+                    if let Some(rung) = &rung {
+                        self.ladder
+                            .kept(&reachable.line(walk.call.scope), rung.rung);
+                    }
                     return Ok(Answer {
                         output,
-                        model,
-                        finish_reason,
+                        model: reachable.target.name.clone(),
+                        finish_reason: generation.finish_reason,
+                        rung,
+                        mended,
+                        rest,
+                        failover: walk.unfinished.is_some(),
                     });
                 }
-                Err(complaint) => complaint,
-            };
-            ledger.mismatched(&complaint.faults.join("; "));
-            if *answers_left == 0 {
-                return Err(Missed::ForGood(never_fitted(
-                    call,
-                    &generation,
-                    complaint.faults,
-                )));
-            }
-            chat.messages.extend(complaint.turns(&generation.text));
-        }
-    }
-
-    /// Reads an answer. With a schema it must be one JSON value that satisfies it; without one it is text as it came.
-    async fn read(&self, call: &Call, generation: &Generation) -> Result<Output, Complaint> {
-        let Some(schema) = &call.callee.output_schema else {
-            return Ok(Output::Message(generation.text.clone()));
-        };
-        let value = output::value(&generation.text)?;
-        let mismatches = self
-            .checks
-            .mismatches(call.scope.project(), schema, &value)
-            .await;
-        if mismatches.is_empty() {
-            Ok(Output::Payload(value))
-        } else {
-            Err(Complaint::about(&mismatches))
-        }
-    }
-
-    /// Asks one target once, and again while that may help.
-    async fn ask(
-        &self,
-        reachable: &Reachable,
-        chat: &ChatRequest,
-        retries: usize,
-        ledger: &mut Ledger,
-    ) -> Result<Generation, ProviderError> {
-        let mut waits = WAITS.iter().take(retries);
-        loop {
-            ledger.begin(&reachable.target.name);
-            match reachable.provider.chat(&reachable.target, chat).await {
-                Ok(generation) => {
-                    self.book(reachable, chat, &generation, ledger);
-                    return Ok(generation);
-                }
-                Err(failure) => {
-                    ledger.failed(&failure);
-                    let too_long = failure.retry_after.is_some_and(|wait| wait > LONGEST_WAIT);
-                    let wait = waits
-                        .next()
-                        .filter(|_| failure.kind.may_retry() && !too_long);
-                    let Some(wait) = wait else {
-                        return Err(failure);
-                    };
-                    tokio::time::sleep(failure.retry_after.unwrap_or_else(|| self.jittered(*wait)))
-                        .await;
+                Err(complaint) => {
+                    self.complain(
+                        walk,
+                        reachable,
+                        &complaint,
+                        (&generation, rung.as_ref()),
+                        &mut attempt,
+                    )?;
+                    Arc::make_mut(chat)
+                        .messages
+                        .extend(complaint.turns(&generation.text, &walk.call.callee.wanted));
                 }
             }
         }
     }
 
-    fn book(
+    /// Books an answer that does not do. An error if it was the last that may be tried.
+    pub(super) fn complain(
         &self,
+        walk: &Walk<'_>,
         reachable: &Reachable,
-        chat: &ChatRequest,
-        generation: &Generation,
-        ledger: &mut Ledger,
-    ) {
-        let usage = generation
-            .usage
-            .unwrap_or_else(|| estimated(chat, generation));
-        let usage_estimated = generation.usage.is_none();
-        let bill = self
-            .prices
-            .bill(reachable.price.as_ref(), &usage, usage_estimated);
-        ledger.answered(usage, usage_estimated, bill);
-    }
-
-    /// Between half of `wait` and one and a half of it.
-    fn jittered(&self, wait: Duration) -> Duration {
-        let chance = self.ids.next().as_u128() & 0xffff;
-        let percent = 50 + u32::try_from(chance * 100 / 0xffff).unwrap_or(0);
-        wait * percent / 100
+        complaint: &Complaint,
+        (generation, rung): (&Generation, Option<&super::asking::Chosen>),
+        attempt: &mut Attempt<'_>,
+    ) -> Result<(), Missed> {
+        attempt.mismatched(&complaint.faults.join("; "));
+        if let Some(rung) =
+            rung.filter(|rung| complaint.breaks(rung.rung, generation.finish_reason))
+        {
+            self.ladder
+                .broke(&reachable.line(walk.call.scope), rung.rung);
+        }
+        if walk.spend_answer() {
+            return Ok(());
+        }
+        Err(Missed::ForGood(never_fitted(
+            walk.call,
+            &generation.text,
+            complaint.faults.clone(),
+        )))
     }
 }
 
-fn estimated(chat: &ChatRequest, generation: &Generation) -> Usage {
-    let sent = chat.messages.iter().flat_map(|Message { parts, .. }| parts);
-    let input_tokens = sent.map(|part| match part {
-        Part::Text(text) => estimated_tokens(text),
-        Part::Image(_) | Part::Audio(_) | Part::File(_) => 0,
-    });
-    let output_tokens = estimated_tokens(&generation.text);
-    Usage {
-        input_tokens: input_tokens.sum(),
-        output_tokens,
-        reasoning_tokens: 0,
+impl Walk<'_> {
+    /// An answer was tried. Says whether another one may be.
+    pub(super) fn spend_answer(&self) -> bool {
+        let spend = |left: u32| Some(left.saturating_sub(1));
+        let before = self
+            .answers_left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend);
+        before.is_ok_and(|left| left > 1)
     }
+}
+
+impl Missed {
+    /// What a failure to ask means for the targets that are left.
+    pub(super) fn by(failure: ProviderError, ledger: &Ledger) -> Self {
+        if failure.kind.may_fall_back() {
+            Self::Unavailable(failure)
+        } else {
+            Self::ForGood(told(&failure, ledger))
+        }
+    }
+}
+
+impl Stop {
+    /// Where the way leads; booked, if it leads nowhere.
+    pub(super) fn reachable(&self, ledger: &Ledger) -> Option<&Reachable> {
+        match &self.leads_to {
+            Ok(reachable) => Some(reachable),
+            Err(reason) => {
+                ledger.unresolved(&self.name, reason.clone());
+                None
+            }
+        }
+    }
+}
+
+/// Whether the other of two walks may still succeed where one failed so.
+fn may_be_waited_out(error: &Error) -> bool {
+    matches!(
+        error.code,
+        Code::Upstream | Code::UpstreamTimeout | Code::RateLimit
+    )
 }
 
 /// A model that declines a structured call is not asked again (`interface.md` 15.3).
-fn refuse_a_refusal(generation: &Generation, ledger: &mut Ledger) -> Result<(), Error> {
+pub(super) fn refuse_a_refusal(
+    walk: &Walk<'_>,
+    generation: &Generation,
+    attempt: &mut Attempt<'_>,
+) -> Result<(), Missed> {
+    if walk.call.callee.wanted.schema().is_none() {
+        return Ok(());
+    }
     let reason = match (&generation.refusal, generation.finish_reason) {
-        (Some(refusal), _) => refusal.clone(),
-        (None, FinishReason::ContentFilter) => {
-            "the provider's content filter stopped the answer".to_owned()
-        }
+        (Some(refusal), _) => refusal.as_str(),
+        (None, FinishReason::ContentFilter) => "the provider's content filter stopped the answer",
         _ => return Ok(()),
     };
-    ledger.refused(reason.clone());
-    Err(Error::call(
+    attempt.refused(reason);
+    Err(Missed::ForGood(Error::call(
         Code::ContentPolicyViolation,
         CallDetail::because(reason),
-    ))
+    )))
 }
 
-fn never_fitted(call: &Call, last: &Generation, faults: Vec<String>) -> Error {
+/// That no answer satisfied the output schema.
+pub(super) fn never_fitted(call: &Call, last: &str, faults: Vec<String>) -> Error {
     let attempts = call.definition().configuration.max_attempts();
     let mut detail = CallDetail::because("the answer does not satisfy the output schema");
     detail.attempts = Some(attempts);
-    detail.last_output = Some(last.text.chars().take(LAST_OUTPUT_CHARS).collect());
+    detail.last_output = Some(last.chars().take(LAST_OUTPUT_CHARS).collect());
     detail.validation_errors = Some(faults);
     Error::call(Code::StructuredGeneration, detail)
-}
-
-/// What the caller is told of a failure upstream (`interface.md` 1.6 and 15.6).
-fn told(failure: &ProviderError, ledger: &Ledger) -> Error {
-    let code = match failure.kind {
-        ProviderErrorKind::RateLimited => Code::RateLimit,
-        ProviderErrorKind::Timeout => Code::UpstreamTimeout,
-        ProviderErrorKind::Invalid
-        | ProviderErrorKind::RefusedAddress
-        | ProviderErrorKind::Misconfigured => Code::BadRequest,
-        ProviderErrorKind::ContentPolicy => Code::ContentPolicyViolation,
-        ProviderErrorKind::ContextWindow => Code::ContextWindowExceeded,
-        ProviderErrorKind::Connection
-        | ProviderErrorKind::Overloaded
-        | ProviderErrorKind::Failed
-        | ProviderErrorKind::Auth
-        | ProviderErrorKind::UnknownModel
-        | ProviderErrorKind::Protocol => Code::Upstream,
-    };
-    let mut detail = CallDetail::because(failure.reason.clone());
-    detail.upstream_status = failure.status;
-    detail.models = ledger.models();
-    let mut error = Error::call(code, detail);
-    if code == Code::RateLimit {
-        error.retry_after = Some(failure.retry_after.unwrap_or(Duration::from_secs(1)));
-    }
-    error
 }

@@ -3,23 +3,25 @@
 use std::sync::Arc;
 
 use domain::{
-    CallResult, Cost, CostStatus, FinishReason, Json, ModelName, Output, Span, SpanKind, Tags,
-    Usage, seams::Clock,
+    CallResult, Cost, CostStatus, FinishReason, Json, Kept, ModelName, Observation, Output, Rung,
+    Span, SpanKind, SpanWrite, Tags, Usage, seams::Clock,
 };
 use serde::Serialize;
 
 use crate::{
     error::{CallDetail, Code, Error},
-    price::Bill,
-    spans::SpanWriter,
+    observer::{self, Judged, Observer},
+    spans::{Committed, SpanWriter},
 };
 
 use super::{
     Answer,
-    ledger::{Entry, Ledger, Status, elapsed_ms},
+    ledger::{Entry, Ledger, Shown, Status, elapsed_ms},
     open::Call,
+    pieces::Mending,
 };
 
+const CLIENT_GONE: &str = "client disconnected";
 /// What a span keeps of input and output together.
 const MAX_KEPT_BYTES: usize = 8 * 1024 * 1024;
 
@@ -27,44 +29,69 @@ const MAX_KEPT_BYTES: usize = 8 * 1024 * 1024;
 pub(super) enum Ending {
     /// With an answer.
     Answered(Answer),
+    /// With an answer that was made for an equal call.
+    Kept(Kept),
     /// With an error.
     Failed(Error),
     /// The caller left before it was over.
     CallerGone,
+    /// The caller took nothing of a stream for too long.
+    CallerStalled,
 }
 
 /// Concludes calls.
 pub(super) struct Closing {
     spans: SpanWriter,
+    observer: Arc<Observer>,
     clock: Arc<dyn Clock>,
 }
 
-/// The members of `meta` (`interface.md` 8.3).
+/// The members of `meta` (`interface.md` 8.3) that are known when a call begins.
+#[derive(Serialize)]
+struct Beginning<'a> {
+    tags: &'a Tags,
+    function_id: domain::FunctionId,
+    function_name: &'a str,
+    revision_id: domain::RevisionId,
+    streamed: bool,
+}
+
+/// The other members of `meta`.
 #[derive(Serialize)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "the members are the contract's"
 )]
 struct Meta<'a> {
-    tags: &'a Tags,
-    function_id: domain::FunctionId,
-    function_name: &'a str,
-    revision_id: domain::RevisionId,
+    #[serde(flatten)]
+    beginning: Beginning<'a>,
     model: Option<&'a ModelName>,
     models_tried: Vec<Tried<'a>>,
     attempts: usize,
     cached: bool,
-    streamed: bool,
     finish_reason: Option<FinishReason>,
     usage: Usage,
     cost: Cost,
     cost_status: CostStatus,
     latency_ms: u64,
-    few_shot_count: u32,
+    few_shot_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    few_shot: Option<&'a Shown>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rung: Option<Rung>,
+    /// Why it was not the firmest rung.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rung_reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    mended: &'a [Mending],
+    #[serde(skip_serializing_if = "is_false")]
+    failover: bool,
     #[serde(skip_serializing_if = "is_false")]
     usage_estimated: bool,
     #[serde(skip_serializing_if = "is_false")]
     truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    observer: Option<&'a Observation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_type: Option<&'static str>,
 }
@@ -72,18 +99,74 @@ struct Meta<'a> {
 #[derive(Serialize)]
 struct Tried<'a> {
     model: &'a ModelName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rung: Option<Rung>,
     status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'static str>,
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     upstream_status: Option<u16>,
+    #[serde(skip_serializing_if = "is_false")]
+    hedge: bool,
     ms: u64,
     usage: Usage,
     cost: Cost,
 }
 
 impl Closing {
-    pub(super) fn new(spans: SpanWriter, clock: Arc<dyn Clock>) -> Self {
-        Self { spans, clock }
+    pub(super) fn new(spans: SpanWriter, observer: Arc<Observer>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            spans,
+            observer,
+            clock,
+        }
+    }
+
+    /// Keeps the beginning of a call's span.
+    pub(super) fn begin(&self, call: &Call) -> impl Future<Output = Committed> + use<> {
+        let (input, ..) = kept(call.request.input.clone(), None);
+        let meta = Json::of(&Beginning::of(call, true));
+        let span = SpanWrite::Begin(row(call, (input, None), meta));
+        let spans = self.spans.clone();
+        async move { spans.commit(span).await }
+    }
+
+    /// The span of a call that has ended; `sent` is what was passed on of a stream.
+    pub(super) fn span(
+        &self,
+        call: &Call,
+        ledger: &Ledger,
+        ending: &Ending,
+        sent: Option<&str>,
+    ) -> Span {
+        let output = match ending {
+            Ending::Answered(Answer { output, .. }) | Ending::Kept(Kept { output, .. }) => {
+                Some(said(output))
+            }
+            Ending::Failed(_) | Ending::CallerGone | Ending::CallerStalled => sent
+                .filter(|sent| !sent.is_empty())
+                .map(|sent| Json::of(&sent)),
+        };
+        let (input, output, truncated) = kept(call.request.input.clone(), output);
+        let observation = self.observation(ledger, ending);
+        let meta = meta(
+            Beginning::of(call, sent.is_some()),
+            (call, ledger, ending),
+            observation.as_ref(),
+            truncated,
+        );
+        Span {
+            end_time: Some(self.clock.now().max(call.started)),
+            error: match ending {
+                Ending::Answered(_) | Ending::Kept(_) => None,
+                Ending::Failed(error) => Some(error.to_string()),
+                Ending::CallerGone => Some(CLIENT_GONE.to_owned()),
+                Ending::CallerStalled => Some("client stalled".to_owned()),
+            },
+            score: observation.map(|observation| observation.score),
+            ..row(call, (input, output), meta)
+        }
     }
 
     /// Writes the span and says what the caller is told. Without a durable span nothing is answered as a success.
@@ -92,87 +175,163 @@ impl Closing {
         call: Call,
         ledger: Ledger,
         ending: Ending,
+        write: SpanWrite,
     ) -> Result<CallResult, Error> {
-        let (usage, bill) = (ledger.usage(), ledger.bill());
-        let span = self.span(&call, &ledger, &ending, bill);
         observe(&call, &ending);
         let span_id = call.span_id;
-        if let Err(cause) = self.spans.commit(span).await {
+        if let Err(cause) = self.spans.commit(write).await {
             let mut error = Error::unavailable("storage");
             error.cause = Some(cause);
-            return Err(error);
+            return Err(error.of_span(span_id));
         }
-        match ending {
-            Ending::Answered(answer) => Ok(CallResult {
-                span_id,
-                output: answer.output,
-                cached: false,
-                usage,
-                cost: bill.cost,
-            }),
-            Ending::Failed(error) => Err(error.of_span(span_id)),
-            Ending::CallerGone => Err(Error::call(
-                Code::Upstream,
-                CallDetail::because("client disconnected"),
-            )
-            .of_span(span_id)),
-        }
+        let (output, finish_reason, cached, failover) = match ending {
+            Ending::Answered(answer) => {
+                self.offer(&call, &answer);
+                (answer.output, answer.finish_reason, false, answer.failover)
+            }
+            Ending::Kept(kept) => (kept.output, kept.finish_reason, true, false),
+            Ending::Failed(error) => return Err(error.of_span(span_id)),
+            Ending::CallerGone | Ending::CallerStalled => {
+                let detail = CallDetail::because(CLIENT_GONE);
+                return Err(Error::call(Code::Upstream, detail).of_span(span_id));
+            }
+        };
+        Ok(CallResult {
+            span_id,
+            output,
+            finish_reason,
+            cached,
+            failover,
+            usage: ledger.usage(),
+            cost: ledger.bill().cost,
+        })
     }
 
-    fn span(&self, call: &Call, ledger: &Ledger, ending: &Ending, bill: Bill) -> Span {
-        let output = match ending {
-            Ending::Answered(answer) => Some(match &answer.output {
-                Output::Message(text) => Json::of(text),
-                Output::Payload(value) => value.clone(),
-            }),
-            _ => None,
+    /// What the observer says of an answer by rule (`interface.md` 15.8).
+    fn observation(&self, ledger: &Ledger, ending: &Ending) -> Option<Observation> {
+        let Ending::Answered(answer) = ending else {
+            return None;
         };
-        let (input, output, truncated) = kept(call.request.input.clone(), output);
-        let meta = meta(call, ledger, ending, bill, truncated);
-        Span {
-            id: call.span_id,
-            project: call.scope.project(),
-            name: call.function.name.to_string(),
-            kind: SpanKind::GENERATION,
+        self.observer
+            .is_enabled()
+            .then(|| rule_score(ledger, answer))
+    }
+
+    /// Has the judge look at an answer, if there is one.
+    fn offer(&self, call: &Call, answer: &Answer) {
+        if !self.observer.has_judge() {
+            return;
+        }
+        self.observer.offer(Judged {
+            scope: call.scope,
+            span_id: call.span_id,
             trace_id: call.trace_id,
-            parent_id: call.request.parent_span_id,
-            start_time: call.started,
-            end_time: Some(self.clock.now().max(call.started)),
-            input,
-            output,
-            error: match ending {
-                Ending::Answered(_) => None,
-                Ending::Failed(error) => Some(error.to_string()),
-                Ending::CallerGone => Some("client disconnected".to_owned()),
-            },
-            meta,
+            instructions: call.definition().instructions.clone(),
+            input: call.request.input.clone().unwrap_or_else(Json::null),
+            output: said(&answer.output),
+        });
+    }
+}
+
+/// An output as a span keeps it.
+fn said(output: &Output) -> Json {
+    match output {
+        Output::Message(text) => Json::of(text),
+        Output::Payload(value) => value.clone(),
+    }
+}
+
+fn rule_score(ledger: &Ledger, answer: &Answer) -> Observation {
+    let mismatched = |entry: &&Entry| entry.status == Status::Mismatched;
+    let mismatches = ledger.entries().iter().filter(mismatched).count();
+    observer::rule_score(
+        u32::try_from(mismatches)
+            .unwrap_or(u32::MAX)
+            .saturating_add(1),
+        answer.finish_reason == FinishReason::Length,
+        matches!(&answer.output, Output::Message(text) if text.is_empty()),
+    )
+}
+
+/// The row of a call's span, as far as it is known when the call begins.
+fn row(call: &Call, (input, output): (Option<Json>, Option<Json>), meta: Json) -> Span {
+    Span {
+        id: call.span_id,
+        project: call.scope.project(),
+        name: call.function.name.to_string(),
+        kind: Some(SpanKind::GENERATION),
+        trace_id: call.trace_id,
+        parent_id: call.request.parent_span_id,
+        start_time: Some(call.started),
+        end_time: None,
+        input,
+        output,
+        error: None,
+        meta,
+        score: None,
+        feedback: None,
+    }
+}
+
+impl<'a> Beginning<'a> {
+    fn of(call: &'a Call, streamed: bool) -> Self {
+        Self {
+            tags: &call.request.tags,
+            function_id: call.function.id,
+            function_name: call.function.name.as_str(),
+            revision_id: call.callee.revision.id,
+            streamed,
         }
     }
 }
 
-fn meta(call: &Call, ledger: &Ledger, ending: &Ending, bill: Bill, truncated: bool) -> Json {
+fn meta(
+    beginning: Beginning<'_>,
+    (call, ledger, ending): (&Call, &Ledger, &Ending),
+    observer: Option<&Observation>,
+    truncated: bool,
+) -> Json {
     let answer = match ending {
         Ending::Answered(answer) => Some(answer),
         _ => None,
     };
+    let (model, finish_reason) = match ending {
+        Ending::Answered(Answer {
+            model,
+            finish_reason,
+            ..
+        })
+        | Ending::Kept(Kept {
+            model,
+            finish_reason,
+            ..
+        }) => (Some(model), Some(*finish_reason)),
+        _ => (None, None),
+    };
+    let (usage, bill) = (ledger.usage(), ledger.bill());
+    let rung = answer.and_then(|answer| answer.rung.as_ref());
+    let shown = ledger.few_shot();
+    let entries = ledger.entries();
     Json::of(&Meta {
-        tags: &call.request.tags,
-        function_id: call.function.id,
-        function_name: call.function.name.as_str(),
-        revision_id: call.callee.revision.id,
-        model: answer.map(|answer| &answer.model),
-        models_tried: ledger.entries.iter().map(Tried::from).collect(),
-        attempts: ledger.entries.len(),
-        cached: false,
-        streamed: false,
-        finish_reason: answer.map(|answer| answer.finish_reason),
-        usage: ledger.usage(),
+        beginning,
+        model,
+        models_tried: entries.iter().map(Tried::from).collect(),
+        attempts: entries.len(),
+        cached: matches!(ending, Ending::Kept(_)),
+        finish_reason,
+        usage,
         cost: bill.cost,
         cost_status: bill.status,
         latency_ms: elapsed_ms(call.began),
-        few_shot_count: 0,
-        usage_estimated: ledger.entries.iter().any(|entry| entry.usage_estimated),
+        few_shot_count: shown.map_or(0, |shown| shown.entries.len()),
+        few_shot: shown,
+        rung: rung.map(|rung| rung.rung),
+        rung_reason: rung.and_then(|rung| rung.why.as_deref()),
+        mended: answer.map_or(&[], |answer| &answer.mended),
+        failover: answer.is_some_and(|answer| answer.failover),
+        usage_estimated: entries.iter().any(|entry| entry.usage_estimated),
         truncated,
+        observer,
         error_type: match ending {
             Ending::Failed(error) => Some(error.code.name()),
             _ => None,
@@ -213,8 +372,10 @@ fn cut(value: Json, room: usize) -> Json {
 fn observe(call: &Call, ending: &Ending) {
     let outcome = match ending {
         Ending::Answered(_) => "answered",
+        Ending::Kept(_) => "cached",
         Ending::Failed(error) => error.code.name(),
         Ending::CallerGone => "client_disconnected",
+        Ending::CallerStalled => "client_stalled",
     };
     metrics::counter!("gatewright_calls_total", "outcome" => outcome).increment(1);
     metrics::histogram!("gatewright_call_seconds").record(call.began.elapsed());
@@ -232,9 +393,12 @@ impl<'a> From<&'a Entry> for Tried<'a> {
     fn from(entry: &'a Entry) -> Self {
         Self {
             model: &entry.model,
+            rung: entry.rung,
             status: entry.status,
+            class: entry.class,
             reason: entry.reason.as_deref(),
             upstream_status: entry.upstream_status,
+            hedge: entry.is_hedge,
             ms: entry.ms,
             usage: entry.usage,
             cost: entry.bill.map(|bill| bill.cost).unwrap_or_default(),

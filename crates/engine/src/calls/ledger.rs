@@ -1,41 +1,69 @@
 //! The ledger of a call: every attempt with its model, what became of it, what it took and cost.
+//!
+//! Several attempts may be under way at once (`invocation.hedge.after_ms`), and any of them may be dropped where it
+//! stands: an [`Attempt`] that is dropped without a word is booked as cancelled, with what it has cost until then.
 
-use std::time::Instant;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Instant,
+};
 
-use domain::{Cost, CostStatus, ModelName, Usage, seams::ProviderError};
+use domain::{
+    ChatRequest, Cost, CostStatus, EntryId, ModelName, Part, Rung, Usage,
+    seams::{ProviderError, ProviderErrorKind},
+};
 use serde::Serialize;
 
-use crate::{error::TriedModel, price::Bill};
+use crate::{
+    error::TriedModel,
+    examples::{Chosen, Nearness},
+    price::{Bill, Prices, estimated_tokens, tokens_of},
+    route::Reachable,
+};
 
 use super::output::beginning;
 
 /// What is kept of the faults of an answer.
 const MAX_REASON_BYTES: usize = 2 * 1024;
 
-/// Every attempt in order.
+/// Every attempt in the order in which they began.
 #[derive(Default)]
 pub(super) struct Ledger {
-    pub(super) entries: Vec<Entry>,
+    entries: Mutex<Vec<Entry>>,
+    few_shot: OnceLock<Shown>,
+}
+
+/// The dataset's entries that the model was shown.
+#[derive(Debug, Serialize)]
+pub(super) struct Shown {
+    pub(super) entries: Vec<EntryId>,
+    /// What they were chosen by.
+    by: Nearness,
 }
 
 /// One attempt.
 pub(super) struct Entry {
     pub(super) model: ModelName,
+    /// The rung that it was made on, where JSON was demanded.
+    pub(super) rung: Option<Rung>,
     pub(super) status: Status,
+    /// The class of its failure.
+    pub(super) class: Option<&'static str>,
     pub(super) reason: Option<String>,
     pub(super) upstream_status: Option<u16>,
+    /// Whether it was made beside another one, because that one took its time.
+    pub(super) is_hedge: bool,
     pub(super) usage: Usage,
     pub(super) usage_estimated: bool,
     pub(super) bill: Option<Bill>,
     pub(super) ms: u64,
-    began: Instant,
 }
 
 /// What became of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Status {
-    /// Under way when the call ended: cancelled with it.
+    /// Under way when the call ended, or when another attempt was quicker.
     Cancelled,
     /// The model answered, and the answer does.
     Answered,
@@ -45,68 +73,94 @@ pub(super) enum Status {
     Refused,
     /// The provider could not be asked or did not answer properly.
     Unavailable,
+    /// The answer broke off after a part of it had been passed on.
+    Broken,
+    /// Not asked: it has failed or refused too often of late (`reliability.md` 10).
+    Resting,
     /// No such model can be asked.
     Unresolved,
 }
 
+/// An attempt under way.
+pub(super) struct Attempt<'a> {
+    ledger: &'a Ledger,
+    index: usize,
+    began: Instant,
+    chat: Arc<ChatRequest>,
+    reachable: &'a Reachable,
+    prices: &'a Prices,
+    /// What a stream has brought so far, in characters.
+    received_chars: usize,
+    is_over: bool,
+}
+
 impl Ledger {
     /// A model is being asked.
-    pub(super) fn begin(&mut self, model: &ModelName) {
-        self.entries.push(Entry {
-            model: model.clone(),
-            status: Status::Cancelled,
-            reason: None,
-            upstream_status: None,
-            usage: Usage::default(),
-            usage_estimated: false,
-            bill: None,
-            ms: 0,
+    pub(super) fn begin<'a>(
+        &'a self,
+        chat: &Arc<ChatRequest>,
+        reachable: &'a Reachable,
+        prices: &'a Prices,
+        is_hedge: bool,
+    ) -> Attempt<'a> {
+        let rung = chat.demand.as_ref().map(|demand| demand.rung);
+        let mut entry = Entry::of(&reachable.target.name, rung);
+        entry.is_hedge = is_hedge;
+        let mut entries = self.entries();
+        entries.push(entry);
+        Attempt {
+            ledger: self,
+            index: entries.len() - 1,
             began: Instant::now(),
-        });
-    }
-
-    /// The model that is being asked answered.
-    pub(super) fn answered(&mut self, usage: Usage, usage_estimated: bool, bill: Bill) {
-        let entry = self.end(Status::Answered, None);
-        entry.usage = usage;
-        entry.usage_estimated = usage_estimated;
-        entry.bill = Some(bill);
-    }
-
-    /// The last answer misses the output schema.
-    pub(super) fn mismatched(&mut self, reason: &str) {
-        let entry = self.last();
-        entry.status = Status::Mismatched;
-        entry.reason = Some(beginning(reason, MAX_REASON_BYTES).to_owned());
-    }
-
-    /// The last answer is a refusal.
-    pub(super) fn refused(&mut self, reason: String) {
-        let entry = self.last();
-        entry.status = Status::Refused;
-        entry.reason = Some(reason);
-    }
-
-    /// The model that is being asked did not answer.
-    pub(super) fn failed(&mut self, error: &ProviderError) {
-        let status = if error.kind.may_fall_back() {
-            Status::Unavailable
-        } else {
-            Status::Refused
-        };
-        self.end(status, Some(error.reason.clone())).upstream_status = error.status;
+            chat: chat.clone(),
+            reachable,
+            prices,
+            received_chars: 0,
+            is_over: false,
+        }
     }
 
     /// A model of the spec could not be asked at all.
-    pub(super) fn unresolved(&mut self, model: &ModelName, reason: String) {
-        self.begin(model);
-        self.end(Status::Unresolved, Some(reason));
+    pub(super) fn unresolved(&self, model: &ModelName, reason: String) {
+        let mut entry = Entry::of(model, None);
+        entry.status = Status::Unresolved;
+        entry.reason = Some(reason);
+        self.entries().push(entry);
+    }
+
+    /// A model is left alone for a while.
+    pub(super) fn resting(&self, model: &ModelName, failure: &ProviderError) {
+        let mut entry = Entry::of(model, None);
+        entry.status = Status::Resting;
+        entry.class = Some(class_of(failure.kind));
+        entry.reason = Some(failure.reason.clone());
+        self.entries().push(entry);
+    }
+
+    /// The model is shown these.
+    pub(super) fn shown(&self, nearest: &Chosen) {
+        let shown = Shown {
+            entries: nearest.ids(),
+            by: nearest.by,
+        };
+        // A call looks for examples once.
+        let _ = self.few_shot.set(shown);
+    }
+
+    /// What the model was shown.
+    pub(super) fn few_shot(&self) -> Option<&Shown> {
+        self.few_shot.get()
+    }
+
+    /// The attempts so far.
+    pub(super) fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The tokens of all attempts.
     pub(super) fn usage(&self) -> Usage {
         let mut sum = Usage::default();
-        self.entries.iter().for_each(|entry| sum += entry.usage);
+        self.entries().iter().for_each(|entry| sum += entry.usage);
         sum
     }
 
@@ -116,7 +170,7 @@ impl Ledger {
             cost: Cost::default(),
             status: CostStatus::Exact,
         };
-        self.entries
+        self.entries()
             .iter()
             .filter_map(|entry| entry.bill)
             .fold(nothing, |sum, bill| Bill {
@@ -131,7 +185,7 @@ impl Ledger {
     /// What became of each model, when several were tried: the last word on each, in the order in which they were asked.
     pub(super) fn models(&self) -> Option<Vec<TriedModel>> {
         let mut models: Vec<TriedModel> = Vec::new();
-        for entry in &self.entries {
+        for entry in self.entries().iter() {
             let tried = TriedModel {
                 name: entry.model.to_string(),
                 status: entry.upstream_status,
@@ -144,25 +198,155 @@ impl Ledger {
         }
         (models.len() > 1).then_some(models)
     }
+}
 
-    fn end(&mut self, status: Status, reason: Option<String>) -> &mut Entry {
-        let entry = self.last();
-        entry.status = status;
-        entry.reason = reason;
-        entry.ms = elapsed_ms(entry.began);
-        entry
+impl Entry {
+    fn of(model: &ModelName, rung: Option<Rung>) -> Self {
+        Self {
+            model: model.clone(),
+            rung,
+            status: Status::Cancelled,
+            class: None,
+            reason: None,
+            upstream_status: None,
+            is_hedge: false,
+            usage: Usage::default(),
+            usage_estimated: false,
+            bill: None,
+            ms: 0,
+        }
+    }
+}
+
+impl Attempt<'_> {
+    /// A piece of the answer has come.
+    pub(super) fn received(&mut self, text: &str) {
+        self.received_chars += text.chars().count();
     }
 
-    fn last(&mut self) -> &mut Entry {
-        self.entries
-            .last_mut()
-            .expect("an attempt begins before it ends")
+    /// The model answered. The attempt can still turn out to be [`Attempt::mismatched`] or [`Attempt::refused`].
+    pub(super) fn answered(&mut self, text: &str, usage: Option<Usage>) {
+        let counted = usage.unwrap_or_else(|| Usage {
+            input_tokens: sent_tokens(&self.chat),
+            output_tokens: estimated_tokens(text),
+            reasoning_tokens: 0,
+        });
+        self.book(Status::Answered, counted, usage.is_none());
+    }
+
+    /// The answer misses the output schema.
+    pub(super) fn mismatched(&mut self, reason: &str) {
+        self.note(Status::Mismatched, beginning(reason, MAX_REASON_BYTES));
+    }
+
+    /// The answer is a refusal.
+    pub(super) fn refused(&mut self, reason: &str) {
+        self.note(Status::Refused, reason);
+    }
+
+    /// The model did not answer.
+    pub(super) fn failed(&mut self, error: &ProviderError) {
+        self.is_over = true;
+        let status = if error.kind.may_fall_back() {
+            Status::Unavailable
+        } else {
+            Status::Refused
+        };
+        self.fail(status, error);
+    }
+
+    /// The answer broke off after a part of it had come.
+    pub(super) fn broke(&mut self, error: &ProviderError) {
+        self.book_what_came(Status::Broken);
+        self.fail(Status::Broken, error);
+    }
+
+    fn fail(&self, status: Status, error: &ProviderError) {
+        let mut entries = self.ledger.entries();
+        let entry = &mut entries[self.index];
+        entry.status = status;
+        entry.class = Some(class_of(error.kind));
+        entry.reason = Some(error.reason.clone());
+        entry.upstream_status = error.status;
+        entry.ms = elapsed_ms(self.began);
+    }
+
+    fn note(&self, status: Status, reason: &str) {
+        let mut entries = self.ledger.entries();
+        let entry = &mut entries[self.index];
+        entry.status = status;
+        entry.class = Some(match status {
+            Status::Mismatched => "mismatch",
+            _ => "refusal",
+        });
+        entry.reason = Some(reason.to_owned());
+    }
+
+    /// What the provider will most likely bill of an answer that did not come to its end.
+    fn book_what_came(&mut self, status: Status) {
+        let counted = Usage {
+            input_tokens: sent_tokens(&self.chat),
+            output_tokens: tokens_of(self.received_chars),
+            reasoning_tokens: 0,
+        };
+        self.book(status, counted, true);
+    }
+
+    fn book(&mut self, status: Status, usage: Usage, usage_estimated: bool) {
+        self.is_over = true;
+        let price = self.reachable.price.as_ref();
+        let bill = self.prices.bill(price, &usage, usage_estimated);
+        let mut entries = self.ledger.entries();
+        let entry = &mut entries[self.index];
+        entry.status = status;
+        entry.usage = usage;
+        entry.usage_estimated = usage_estimated;
+        entry.bill = Some(bill);
+        entry.ms = elapsed_ms(self.began);
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.book_what_came(Status::Cancelled);
+        }
     }
 }
 
 /// Whole milliseconds since `began`.
 pub(super) fn elapsed_ms(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A guess at the tokens of a conversation.
+fn sent_tokens(chat: &ChatRequest) -> u64 {
+    let parts = chat.messages.iter().flat_map(|message| &message.parts);
+    let tokens = parts.map(|part| match part {
+        Part::Text(text) => estimated_tokens(text),
+        Part::Image(_) | Part::Audio(_) | Part::File(_) => 0,
+    });
+    tokens.sum()
+}
+
+const fn class_of(kind: ProviderErrorKind) -> &'static str {
+    use ProviderErrorKind as Kind;
+    match kind {
+        Kind::Connection => "connection",
+        Kind::Timeout => "timeout",
+        Kind::RateLimited => "rate_limit",
+        Kind::Overloaded => "overloaded",
+        Kind::Failed => "failed",
+        Kind::Auth => "auth",
+        Kind::UnknownModel => "unknown_model",
+        Kind::Invalid => "invalid",
+        Kind::ContentPolicy => "content_policy",
+        Kind::ContextWindow => "context_window",
+        Kind::Demand => "demand",
+        Kind::Protocol => "protocol",
+        Kind::RefusedAddress => "refused_address",
+        Kind::Misconfigured => "misconfigured",
+    }
 }
 
 fn less_trusted(one: CostStatus, other: CostStatus) -> CostStatus {

@@ -1,25 +1,45 @@
 //! Calls: the path of one execution of a function, from look-up to durable span.
 
+mod asking;
 mod attempt;
+mod cached;
 mod checks;
 mod conclude;
+mod failures;
+mod flow;
 mod input;
+mod joint;
 mod ledger;
+mod lenient;
 mod open;
 mod output;
+mod pieces;
 mod prompt;
+mod rest;
+mod sink;
+mod xml;
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, atomic::AtomicU32},
+    time::Duration,
+};
 
 use domain::{
-    CallRequest, CallResult, FinishReason, ModelName, Output, Principal, RevisionRef,
-    seams::{Clock, Ids, Store},
+    CallRequest, CallResult, FinishReason, Json, Kept, ModelName, Output, Principal, RevisionRef,
+    SpanWrite,
+    seams::{Cache, Clock, Ids, Store},
 };
 use futures_util::FutureExt;
+use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    breaker::Breakers,
     error::{CallDetail, Code, Error},
+    examples::{Examples, Sought},
+    ladder::Ladder,
+    observer::Observer,
     options::Options,
     price::Prices,
     route::Routes,
@@ -27,23 +47,45 @@ use crate::{
 };
 
 use self::{
-    attempt::Attempts,
+    asking::{Asking, Chosen},
+    attempt::Walk,
+    cached::{Cached, Company, Turn},
     checks::Checks,
     conclude::{Closing, Ending},
     ledger::Ledger,
     open::{Call, Opening},
+    pieces::{Mending, Piece},
+    sink::{STALLED, Sink},
 };
+
+/// How long a server that stops waits for a reader to take the last event.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
+pub use self::sink::{CallStream, StreamEvent, StreamForm};
 
 /// The service of calls.
 pub struct Calls {
     opening: Opening,
-    routes: Routes,
-    attempts: Attempts,
-    checks: Arc<Checks>,
+    routes: Arc<Routes>,
+    examples: Arc<Examples>,
+    cached: Cached,
+    asking: Asking,
     closing: Closing,
     deadline: Duration,
     running: TaskTracker,
     stopping: CancellationToken,
+}
+
+/// What the service of calls stands on.
+pub(crate) struct Parts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) cache: Arc<dyn Cache>,
+    pub(crate) routes: Arc<Routes>,
+    pub(crate) examples: Arc<Examples>,
+    pub(crate) observer: Arc<Observer>,
+    pub(crate) spans: SpanWriter,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
 }
 
 /// What came of the attempts: an output, and who gave it.
@@ -51,23 +93,41 @@ pub(crate) struct Answer {
     pub(crate) output: Output,
     pub(crate) model: ModelName,
     pub(crate) finish_reason: FinishReason,
+    /// The rung that it was given on, where JSON was demanded.
+    rung: Option<Chosen>,
+    /// What had to be mended in it.
+    mended: Vec<Mending>,
+    /// What of it is still to be sent, where it completes one that broke off.
+    rest: Vec<Piece>,
+    /// Whether it was given by more than one model.
+    failover: bool,
 }
 
 impl Calls {
-    pub(crate) fn new(
-        store: &Arc<dyn Store>,
-        routes: Routes,
-        spans: SpanWriter,
-        (clock, ids): (&Arc<dyn Clock>, &Arc<dyn Ids>),
-        options: &Options,
-    ) -> Self {
-        let checks = Arc::new(Checks::default());
-        Self {
-            opening: Opening::new(store.clone(), clock.clone(), ids.clone()),
+    pub(crate) fn new(parts: Parts, options: &Options) -> Self {
+        let Parts {
+            store,
+            cache,
             routes,
-            attempts: Attempts::new(Prices::new(&options.prices), checks.clone(), ids.clone()),
-            checks,
-            closing: Closing::new(spans, clock.clone()),
+            examples,
+            observer,
+            spans,
+            clock,
+            ids,
+        } = parts;
+        Self {
+            opening: Opening::new(store, clock.clone(), ids.clone()),
+            routes,
+            examples,
+            cached: Cached::new(cache, clock.clone()),
+            asking: Asking {
+                prices: Prices::new(&options.prices),
+                checks: Arc::new(Checks::default()),
+                ladder: Ladder::new(),
+                breakers: Breakers::new(ids.clone()),
+                ids,
+            },
+            closing: Closing::new(spans, observer, clock),
             deadline: Duration::try_from_secs_f64(options.calls.timeout_seconds)
                 .unwrap_or(Duration::MAX),
             running: TaskTracker::new(),
@@ -97,10 +157,47 @@ impl Calls {
         let _caller_is_here = caller_gone.clone().drop_guard();
         let calls = self.clone();
         // A task of its own, so that a caller who leaves cannot take the span along.
-        let running = self
-            .running
-            .spawn(async move { calls.run(call, caller_gone).await });
+        let running = self.running.spawn(async move {
+            let ledger = Ledger::default();
+            let ending = calls.run(&call, &ledger, caller_gone, None).await;
+            let write = SpanWrite::New(calls.closing.span(&call, &ledger, &ending, None));
+            calls.closing.conclude(call, ledger, ending, write).await
+        });
         running.await.map_err(Error::internal)?
+    }
+
+    /// Executes a function and passes its answer on as it comes. Returns when the first piece is there, or the orderly
+    /// end; a failure before that is an error as of [`Calls::call`].
+    ///
+    /// The span has begun, durably, before the first piece leaves, and is closed before the last event does. Dropping
+    /// future or stream cancels what is under way upstream, unless others wait for the same answer.
+    ///
+    /// # Errors
+    /// As [`Calls::call`].
+    pub async fn stream(
+        self: &Arc<Self>,
+        caller: &Principal,
+        which: RevisionRef,
+        request: CallRequest,
+        form: StreamForm,
+    ) -> Result<CallStream, Error> {
+        let call = self.opening.open(caller, which, request).await?;
+        let (span_id, is_structured) = (call.span_id, call.definition().output_schema.is_some());
+        let caller_gone = CancellationToken::new();
+        let caller_is_here = caller_gone.clone().drop_guard();
+        let begun = self.running.spawn(self.closing.begin(&call));
+        let (head, begins) = oneshot::channel();
+        let (sink, events) = Sink::new(form, head, begun);
+        let calls = self.clone();
+        self.running
+            .spawn(async move { calls.run_stream(call, caller_gone, sink).await });
+        begins.await.map_err(Error::internal)??;
+        Ok(CallStream {
+            span_id,
+            is_structured,
+            events,
+            _caller_is_here: caller_is_here,
+        })
     }
 
     /// Ends every call that is under way, and returns when their spans are written.
@@ -110,33 +207,133 @@ impl Calls {
         self.running.wait().await;
     }
 
-    async fn run(&self, call: Call, caller_gone: CancellationToken) -> Result<CallResult, Error> {
-        let mut ledger = Ledger::default();
-        let ending = {
-            let answer = AssertUnwindSafe(self.answer(&call, &mut ledger)).catch_unwind();
-            tokio::select! {
-                biased;
-                answer = answer => match answer {
-                    Ok(Ok(answer)) => Ending::Answered(answer),
-                    Ok(Err(error)) => Ending::Failed(error),
-                    Err(_panic) => Ending::Failed(Error::text(Code::Internal, "")),
-                },
-                () = caller_gone.cancelled() => Ending::CallerGone,
-                () = self.stopping.cancelled() => Ending::Failed(Error::unavailable("draining")),
-                () = tokio::time::sleep(self.deadline) => Ending::Failed(self.too_late()),
-            }
+    async fn run_stream(&self, call: Call, caller_gone: CancellationToken, mut sink: Sink) {
+        let ledger = Ledger::default();
+        let ending = self.run(&call, &ledger, caller_gone, Some(&mut sink)).await;
+        let span = self.closing.span(&call, &ledger, &ending, Some(&sink.sent));
+        let write = match sink.settle().await {
+            Ok(()) => SpanWrite::Close(span),
+            Err(_) => SpanWrite::New(span),
         };
-        self.closing.conclude(call, ledger, ending).await
+        let was_stalled = matches!(ending, Ending::CallerStalled);
+        let result = self.closing.conclude(call, ledger, ending, write).await;
+        // A connection that takes nothing is broken, not ended.
+        if !was_stalled {
+            let is_stopping = self.stopping.is_cancelled();
+            let within = if is_stopping { LAST_WORD } else { STALLED };
+            sink.close(result, within).await;
+        }
     }
 
-    async fn answer(&self, call: &Call, ledger: &mut Ledger) -> Result<Answer, Error> {
-        input::check(&self.checks, call).await?;
+    async fn run(
+        &self,
+        call: &Call,
+        ledger: &Ledger,
+        caller_gone: CancellationToken,
+        sink: Option<&mut Sink>,
+    ) -> Ending {
+        let company = Company::default();
+        let stalled = sink.as_ref().map(|sink| sink.stalled()).unwrap_or_default();
+        let answer = Box::pin(self.answer(call, ledger, &company, sink));
+        let answer = AssertUnwindSafe(answer).catch_unwind();
+        let nobody_waits = async {
+            caller_gone.cancelled().await;
+            company.gone().await;
+        };
+        tokio::select! {
+            biased;
+            answer = answer => match answer {
+                Ok(Ok(ending)) => ending,
+                Ok(Err(error)) => Ending::Failed(error),
+                Err(_panic) => Ending::Failed(Error::text(Code::Internal, "")),
+            },
+            () = nobody_waits => Ending::CallerGone,
+            () = stalled.cancelled() => Ending::CallerStalled,
+            () = self.stopping.cancelled() => Ending::Failed(Error::unavailable("draining")),
+            () = tokio::time::sleep(self.deadline) => Ending::Failed(self.too_late()),
+        }
+    }
+
+    async fn answer(
+        &self,
+        call: &Call,
+        ledger: &Ledger,
+        company: &Company,
+        mut sink: Option<&mut Sink>,
+    ) -> Result<Ending, Error> {
+        input::check(&self.asking.checks, call).await?;
         let route = self
             .routes
             .resolve(call.scope, call.definition().model.as_ref())
             .await?;
-        let chat = prompt::build(call);
-        self.attempts.run(call, route, chat, ledger).await
+        let examples = self.few_shot(call, ledger).await;
+        let settings = &call.definition().configuration;
+        let mut lead = None;
+        if !settings.cache_ttl().is_zero() {
+            let key = cached::key(call, &route, &examples);
+            match self.cached.turn(key, company).await {
+                Turn::Lead(turn) => lead = Some(turn),
+                Turn::Failed(error) => return Err(error),
+                Turn::Kept(kept) => {
+                    if let Some(sink) = &mut sink {
+                        pass_on(&kept.output, sink).await?;
+                    }
+                    return Ok(Ending::Kept(kept));
+                }
+            }
+        }
+        let chat = Arc::new(prompt::build(call, &examples, &*self.asking.ids));
+        let answers_left = AtomicU32::new(settings.max_attempts());
+        let walk = Walk {
+            call,
+            ledger,
+            answers_left: &answers_left,
+            is_hedge: false,
+            unfinished: None,
+        };
+        let answer = match sink {
+            None => self.asking.run(&walk, &route, chat).await,
+            Some(sink) => self.asking.flow(&walk, &route, chat, sink).await,
+        };
+        match (lead, &answer) {
+            (Some(lead), Ok(answer)) => {
+                let kept = Kept {
+                    output: answer.output.clone(),
+                    model: answer.model.clone(),
+                    finish_reason: answer.finish_reason,
+                };
+                self.cached.keep(call, lead, kept).await;
+            }
+            (Some(lead), Err(error)) => lead.fail(error),
+            (None, _) => {}
+        }
+        answer.map(Ending::Answered)
+    }
+
+    /// The dataset's entries that are nearest to the input.
+    async fn few_shot(&self, call: &Call, ledger: &Ledger) -> Vec<domain::Example> {
+        let count = call.definition().configuration.few_shot_count();
+        if count == 0 || call.function.dataset_version == 0 {
+            return Vec::new();
+        }
+        let sought = Sought {
+            scope: call.scope,
+            dataset: call.function.dataset_id,
+            version: Some(call.function.dataset_version),
+            input: call.request.input.clone().unwrap_or_else(Json::null),
+            count,
+            below: Some((call.span_id, call.trace_id)),
+        };
+        match self.examples.nearest(sought).await {
+            Ok(nearest) => {
+                ledger.shown(&nearest);
+                nearest.examples()
+            }
+            Err(error) => {
+                tracing::debug!(%error, call.span_id = %call.span_id, "a call goes without examples");
+                Vec::new()
+            }
+        }
     }
 
     fn too_late(&self) -> Error {
@@ -145,5 +342,13 @@ impl Calls {
             self.deadline.as_secs_f64()
         );
         Error::call(Code::UpstreamTimeout, CallDetail::because(reason))
+    }
+}
+
+/// Passes a kept output on: a text in one piece, a value leaf by leaf.
+async fn pass_on(output: &Output, sink: &mut Sink) -> Result<(), Error> {
+    match output {
+        Output::Message(text) => sink.text(text).await,
+        Output::Payload(value) => sink.value(value).await,
     }
 }

@@ -14,6 +14,8 @@ use crate::{
     schema::Schema,
 };
 
+use super::{output::Wanted, pieces::Begins};
+
 /// How many bytes of compiled revisions are remembered, roughly. A revision never changes, so none of them goes stale.
 const REMEMBERED_BYTES: u64 = 256 * 1024 * 1024;
 /// What a revision weighs beside its schemas.
@@ -31,7 +33,8 @@ pub(super) struct Opening {
 pub(super) struct Compiled {
     pub(super) revision: Revision,
     pub(super) input_schema: Option<Arc<Schema>>,
-    pub(super) output_schema: Option<Arc<Schema>>,
+    /// What answers have to be.
+    pub(super) wanted: Wanted,
 }
 
 /// A call under way.
@@ -124,10 +127,8 @@ impl Opening {
         let Some(parent) = parent else {
             return Ok(self.ids.next().into());
         };
-        let parent = self.store.span(scope, parent).await?;
-        parent
-            .map(|span| span.trace_id)
-            .ok_or_else(|| Error::not_found("Parent span"))
+        let trace = self.store.trace_of(scope, parent).await?;
+        trace.ok_or_else(|| Error::not_found("Parent span"))
     }
 }
 
@@ -145,9 +146,7 @@ impl Compiled {
     fn weight(&self) -> u32 {
         let instructions =
             u32::try_from(self.revision.definition.instructions.len()).unwrap_or(u32::MAX);
-        let schemas = [&self.input_schema, &self.output_schema]
-            .into_iter()
-            .flatten();
+        let schemas = self.input_schema.iter().chain(self.wanted.schema());
         let schemas = schemas.fold(0, |sum: u32, schema| sum.saturating_add(schema.weight()));
         BARE_BYTES
             .saturating_add(instructions)
@@ -168,11 +167,21 @@ impl Compiled {
             .filter(|_| checks_input)
             .map(compile)
             .transpose()?;
-        let output_schema = definition.output_schema.as_ref().map(compile).transpose()?;
+        let wanted = match &definition.output_schema {
+            None => Wanted::Text,
+            Some(shape) if definition.configuration.xml_mode() => Wanted::Xml {
+                schema: compile(shape)?,
+                shape: shape.clone(),
+            },
+            Some(shape) => Wanted::Json {
+                schema: compile(shape)?,
+                begins: Begins::of(&shape.to_value()),
+            },
+        };
         Ok(Self {
             revision,
             input_schema,
-            output_schema,
+            wanted,
         })
     }
 }

@@ -1,42 +1,88 @@
-//! What the model sees (`interface.md` 3.6): instructions, the demand for JSON, examples, the input.
+//! What the model sees (`interface.md` 3.6): instructions, the demand for JSON or XML, examples, the input.
 
-use domain::{ChatRequest, Example, Json, JsonObject, Message, OutputSchema, Part, Role};
+use domain::{
+    ChatRequest, Demand, Example, Json, JsonObject, Message, Part, Role, Rung, seams::Ids,
+};
 
-use super::open::Call;
+use super::{open::Call, output::Wanted, xml};
 
 const DEMAND: &str =
     "Answer with one JSON value only, with no text around it. It must satisfy this JSON Schema:";
 
-/// The conversation that asks for the call's answer.
-pub(super) fn build(call: &Call) -> ChatRequest {
+/// The conversation that asks for the call's answer, the dataset's `examples` before the request's own.
+///
+/// In XML mode inputs stand in an element of a name that `ids` makes up for this call alone, so that no input can
+/// close it.
+pub(super) fn build(call: &Call, examples: &[Example], ids: &dyn Ids) -> ChatRequest {
     let definition = call.definition();
+    let form = match &call.callee.wanted {
+        Wanted::Xml { shape, .. } => Form::Xml {
+            shape,
+            tag: format!("input-{}", ids.next().simple()),
+        },
+        Wanted::Json { .. } | Wanted::Text => Form::Plain,
+    };
+    let examples = examples.iter().chain(&call.request.examples);
     let mut messages = Vec::with_capacity(2 + 2 * call.request.examples.len());
     messages.extend(system(
         &definition.instructions,
-        definition.output_schema.as_ref(),
+        form.demand(definition.output_schema.as_ref()),
     ));
-    messages.extend(call.request.examples.iter().flat_map(demonstration));
+    messages.extend(examples.flat_map(|example| demonstration(example, &form)));
     messages.push(
         match call.request.input.as_ref().filter(|input| !input.is_null()) {
             Some(input) => Message {
                 role: Role::User,
-                parts: parts(input),
+                parts: form.wrapped(parts(input)),
             },
             None => Message::text(Role::User, definition.instructions.clone()),
         },
     );
-    let output_schema = definition.output_schema.clone().map(|schema| OutputSchema {
+    // XML is asked for in words alone.
+    let asks_for_json = matches!(call.callee.wanted, Wanted::Json { .. });
+    let schema = definition.output_schema.clone().filter(|_| asks_for_json);
+    let demand = schema.map(|schema| Demand {
         name: schema_name(call.function.name.as_str()),
         schema,
+        rung: Rung::NativeSchema,
     });
-    ChatRequest {
-        messages,
-        output_schema,
+    ChatRequest { messages, demand }
+}
+
+/// How input and output are written.
+enum Form<'a> {
+    Plain,
+    Xml { shape: &'a Json, tag: String },
+}
+
+impl Form<'_> {
+    fn demand(&self, output_schema: Option<&Json>) -> Option<String> {
+        match self {
+            Self::Plain => output_schema.map(|schema| format!("{DEMAND}\n{}", schema.text())),
+            Self::Xml { shape, .. } => Some(xml::demand(shape)),
+        }
+    }
+
+    fn wrapped(&self, parts: Vec<Part>) -> Vec<Part> {
+        let Self::Xml { tag, .. } = self else {
+            return parts;
+        };
+        let wrap = |part| match part {
+            Part::Text(text) => Part::Text(xml::wrapped_input(&text, tag)),
+            part => part,
+        };
+        parts.into_iter().map(wrap).collect()
+    }
+
+    fn answer(&self, output: &Json) -> String {
+        match self {
+            Self::Plain => text(output),
+            Self::Xml { .. } => xml::rendered(output),
+        }
     }
 }
 
-fn system(instructions: &str, output_schema: Option<&Json>) -> Option<Message> {
-    let demand = output_schema.map(|schema| format!("{DEMAND}\n{}", schema.text()));
+fn system(instructions: &str, demand: Option<String>) -> Option<Message> {
     let text = match (instructions, demand) {
         ("", None) => return None,
         ("", Some(demand)) => demand,
@@ -47,8 +93,8 @@ fn system(instructions: &str, output_schema: Option<&Json>) -> Option<Message> {
 }
 
 /// An example as a pair of turns, its comment a line before the input.
-fn demonstration(example: &Example) -> [Message; 2] {
-    let mut asked = parts(&example.input);
+fn demonstration(example: &Example, form: &Form<'_>) -> [Message; 2] {
+    let mut asked = form.wrapped(parts(&example.input));
     if let Some(comment) = &example.comment {
         asked.insert(0, Part::Text(format!("{comment}\n")));
     }
@@ -57,13 +103,15 @@ fn demonstration(example: &Example) -> [Message; 2] {
             role: Role::User,
             parts: joined(asked),
         },
-        Message::text(Role::Assistant, text(&example.output)),
+        Message::text(Role::Assistant, form.answer(&example.output)),
     ]
 }
 
 /// A string as it is, anything else as compact JSON.
 fn text(value: &Json) -> String {
-    value.as_string().unwrap_or_else(|| value.text().to_owned())
+    value
+        .as_string()
+        .unwrap_or_else(|| value.spelled_out().into_owned())
 }
 
 /// The input's text, and its media members as parts of their own.
@@ -83,7 +131,7 @@ fn parts(input: &Json) -> Vec<Part> {
     }
     let mut parts = Vec::with_capacity(1 + media.len());
     if !rest.is_empty() {
-        parts.push(Part::Text(Json::of(&rest).text().to_owned()));
+        parts.push(Part::Text(Json::of(&rest).spelled_out().into_owned()));
     }
     parts.extend(media);
     parts
@@ -178,7 +226,7 @@ mod tests {
         };
 
         assert_eq!(
-            demonstration(&example),
+            demonstration(&example, &Form::Plain),
             [
                 Message::text(Role::User, "a number\n1"),
                 Message::text(Role::Assistant, "one")
@@ -193,7 +241,8 @@ mod tests {
             system("Do.", None),
             Some(Message::text(Role::System, "Do."))
         );
-        let both = system("Do.", Some(&json("{}"))).unwrap();
+        let demand = Form::Plain.demand(Some(&json("{}")));
+        let both = system("Do.", demand).unwrap();
         assert_eq!(
             both,
             Message::text(Role::System, format!("Do.\n\n{DEMAND}\n{{}}"))

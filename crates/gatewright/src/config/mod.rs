@@ -112,6 +112,8 @@ impl Config {
             models: self.options.models.clone(),
             calls: self.options.calls.clone(),
             prices: self.options.prices.clone(),
+            observer: self.options.observer.clone(),
+            feedback: self.options.feedback,
             request_timeout: Duration::from_secs_f64(self.options.upstream.timeout_seconds),
         }
     }

@@ -21,6 +21,8 @@ pub(crate) struct Options {
     pub(crate) models: engine::ModelsOptions,
     pub(crate) calls: engine::CallsOptions,
     pub(crate) prices: engine::PricesOptions,
+    pub(crate) observer: engine::ObserverOptions,
+    pub(crate) feedback: engine::FeedbackOptions,
     pub(crate) upstream: providers::UpstreamOptions,
     pub(crate) egress: providers::EgressOptions,
     /// In the file's order.

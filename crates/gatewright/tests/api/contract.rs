@@ -67,6 +67,16 @@ pub fn hold_answer(method: &Method, path: &str, answer: &Answer) {
     }
 }
 
+/// Holds the events of a stream.
+pub fn hold_events<'a>(path: &str, events: impl Iterator<Item = &'a Value>) {
+    let (operation, _) = operation(&Method::POST, path).expect(path);
+    let schema = &operation["responses"]["200"]["content"]["text/event-stream"]["schema"];
+    assert!(!schema.is_null(), "{path} is no stream by the document");
+    for event in events {
+        check(schema, event, &format!("an event of {path}"));
+    }
+}
+
 /// The operation that a path belongs to: literal segments win over parameters.
 fn operation(method: &Method, path: &str) -> Option<(&'static Value, &'static str)> {
     let path = path.split('?').next().unwrap();

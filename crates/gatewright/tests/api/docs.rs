@@ -25,7 +25,7 @@ async fn every_curl_of_the_documents_runs() {
                 .envs(&variables)
                 .output()
                 .unwrap();
-            let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            let answer = answer(&output.stdout);
             let failed = answer["type"]
                 .as_str()
                 .is_some_and(|class| class.ends_with("Error"));
@@ -38,16 +38,32 @@ async fn every_curl_of_the_documents_runs() {
             for (member, variable) in [
                 ("id", "ID"),
                 ("revision_id", "REVISION_ID"),
+                ("dataset_id", "DATASET_ID"),
                 ("span_id", "SPAN_ID"),
             ] {
                 let value = answer[member].as_str().map(str::to_owned);
                 variables.extend(value.map(|value| (variable.to_owned(), value)));
+            }
+            if answer["revision_id"].is_string() {
+                variables.insert("FUNCTION_ID".to_owned(), variables["ID"].clone());
             }
             run += 1;
         }
     }
 
     assert!(run >= 5, "{run} commands were found");
+}
+
+/// What a command printed: a JSON value, or the last event of a stream, which has to be `done`.
+fn answer(printed: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(printed);
+    let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let is_done = last.lines().any(|line| line == "event: done");
+    let data = last.lines().find_map(|line| line.strip_prefix("data: "));
+    match data {
+        Some(data) if is_done => serde_json::from_str(data).unwrap_or_default(),
+        _ => serde_json::from_str(&text).unwrap_or_default(),
+    }
 }
 
 /// The commands of a page's shell blocks that begin with `curl`, each up to where the next one begins.

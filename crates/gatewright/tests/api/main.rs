@@ -10,14 +10,21 @@
 )]
 
 mod auth;
+mod cache;
 mod calls;
 mod cli;
 mod contract;
+mod datasets;
 mod docs;
+mod events;
+mod faults;
 mod functions;
 mod health;
+mod inline;
+mod ladder;
 mod models;
 mod offline;
 mod operation;
 mod server;
 mod spans;
+mod streams;

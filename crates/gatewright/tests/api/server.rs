@@ -192,6 +192,17 @@ impl Api {
         answer
     }
 
+    /// Sends a request whose answer is a stream, and reads its head alone.
+    pub async fn open_stream(&self, path: &str, body: &Value) -> reqwest::Response {
+        let request = self
+            .client
+            .post(format!("{}{path}", self.base))
+            .bearer_auth(&self.token)
+            .header("content-type", "application/json")
+            .body(body.to_string());
+        request.send().await.unwrap()
+    }
+
     pub async fn get(&self, path: &str) -> Answer {
         self.send(Method::GET, path, None).await
     }

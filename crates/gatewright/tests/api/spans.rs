@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server::{BETA, Server};
 
 #[tokio::test]
 async fn the_span_of_a_call_tells_everything() {
@@ -49,7 +49,7 @@ async fn the_span_of_a_call_tells_everything() {
         (&span["name"], &span["type"]),
         (&json!("team/echo"), &json!("generation"))
     );
-    for null in ["parent_id", "error", "score", "feedback"] {
+    for null in ["parent_id", "error", "feedback"] {
         assert_eq!(span[null], Value::Null, "{null}");
     }
     let (start, end) = (
@@ -60,6 +60,7 @@ async fn the_span_of_a_call_tells_everything() {
         start <= end && start.len() == 27 && start.ends_with('Z'),
         "{start} {end}"
     );
+    assert_eq!(span["score"], 100, "by rule");
     let meta = &span["meta"];
     assert_eq!(meta["tags"].to_string(), r#"{"n":1.5,"s":"x","b":true}"#);
     assert_eq!(
@@ -214,4 +215,239 @@ async fn a_very_long_input_is_cut_in_its_span_alone() {
     assert_eq!(span["meta"]["truncated"], true);
     let kept = span["input"].as_str().unwrap().len();
     assert!((4_000_000..=4 * 1024 * 1024).contains(&kept), "{kept}");
+}
+
+#[tokio::test]
+async fn a_client_makes_changes_and_deletes_its_own_span() {
+    let server = Server::start();
+    let api = server.api();
+    let id = "0190f3a0-1111-7000-8000-000000000001";
+    let parent = api.post("/v2/spans", json!({"name": "parent"})).await.body;
+
+    let body = json!({
+        "id": id, "name": "mine", "type": "retrieval", "parent_id": parent["id"], "start_time": "2025-01-31T12:00:00",
+        "input": {"q": 1.50}, "meta": {"a": 1, "b": 2}, "score": 3.0,
+    });
+    let made = api.post("/v2/spans", body.clone()).await;
+    assert_eq!(made.status, 200);
+    let expected = json!({
+        "id": id, "name": "mine", "start_time": "2025-01-31T12:00:00.000000Z", "end_time": null,
+        "trace_id": parent["trace_id"], "parent_id": parent["id"], "type": "retrieval", "input": {"q": 1.50}, "output": null,
+        "error": null, "meta": {"a": 1, "b": 2}, "score": 3, "feedback": null,
+    });
+    assert_eq!(made.body, expected);
+    let taken = api.post("/v2/spans", body.clone()).await;
+    assert_eq!(
+        (taken.status.as_u16(), taken.class()),
+        (409, "ConflictError")
+    );
+    assert_eq!(
+        server
+            .api_with(BETA)
+            .post("/v2/spans", json!({"id": id, "name": "theirs"}))
+            .await
+            .status,
+        200
+    );
+
+    let path = format!("/v2/spans/{id}");
+    let changes = json!({
+        "end_time": "2025-01-31T13:00:01.5+01:00", "output": "done", "meta": {"b": 3, "c": null}, "score": null, "input": null, "name": null,
+    });
+    let changed = api.patch(&path, changes).await;
+    let mut then = expected;
+    then["end_time"] = json!("2025-01-31T12:00:01.500000Z");
+    then["output"] = json!("done");
+    then["meta"] = json!({"a": 1, "b": 3, "c": null});
+    then["score"] = Value::Null;
+    then["input"] = Value::Null;
+    assert_eq!((changed.status.as_u16(), &changed.body), (200, &then));
+    assert_eq!(api.get(&path).await.body, then);
+
+    assert_eq!(api.delete(&path).await.status, 204);
+    assert_eq!(api.get(&path).await.status, 404);
+    assert_eq!(api.patch(&path, json!({"name": "x"})).await.status, 404);
+    assert_eq!(
+        server.api_with(BETA).get(&path).await.body["name"],
+        "theirs"
+    );
+}
+
+#[tokio::test]
+async fn each_member_of_a_span_has_its_rule() {
+    let server = Server::start();
+    let api = server.api();
+    let span = api.post("/v2/spans", json!({"name": "s"})).await.body;
+    let id = span["id"].as_str().unwrap();
+
+    for (path, body, place, slug) in [
+        (
+            "/v2/spans".to_owned(),
+            json!({}),
+            json!(["body", "name"]),
+            "missing",
+        ),
+        (
+            "/v2/spans".to_owned(),
+            json!({"name": "s", "id": "x"}),
+            json!(["body", "id"]),
+            "uuid_parsing",
+        ),
+        (
+            "/v2/spans".to_owned(),
+            json!({"name": "s", "start_time": "noon"}),
+            json!(["body", "start_time"]),
+            "datetime_parsing",
+        ),
+        (
+            "/v2/spans".to_owned(),
+            json!({"name": "s", "score": 3.5}),
+            json!(["body", "score"]),
+            "int_type",
+        ),
+        (
+            "/v2/spans".to_owned(),
+            json!({"name": "s", "score": "3"}),
+            json!(["body", "score"]),
+            "int_type",
+        ),
+        (
+            "/v2/spans".to_owned(),
+            json!({"name": "s", "meta": []}),
+            json!(["body", "meta"]),
+            "object_type",
+        ),
+        (
+            format!("/v2/spans/{id}/feedback"),
+            json!({}),
+            json!(["body", "score"]),
+            "missing",
+        ),
+        (
+            format!("/v2/spans/{id}/feedback"),
+            json!({"score": 1.5}),
+            json!(["body", "score"]),
+            "less_than_equal",
+        ),
+        (
+            format!("/v2/spans/{id}/feedback"),
+            json!({"score": -0.1}),
+            json!(["body", "score"]),
+            "greater_than_equal",
+        ),
+        (
+            format!("/v2/spans/{id}/feedback"),
+            json!({"score": "1"}),
+            json!(["body", "score"]),
+            "float_type",
+        ),
+        (
+            format!("/v2/spans/{id}/metrics"),
+            json!({"dimension": "d"}),
+            json!(["body", "value"]),
+            "missing",
+        ),
+        (
+            format!("/v2/spans/{id}/metrics"),
+            json!({"value": 1}),
+            json!(["body", "dimension"]),
+            "missing",
+        ),
+    ] {
+        let answer = api
+            .send_text(reqwest::Method::POST, &path, Some(body.to_string()))
+            .await;
+        assert_eq!(answer.fault(), (422, place, slug), "{body}");
+    }
+    let orphan = api
+        .post(
+            "/v2/spans",
+            json!({"name": "s", "parent_id": "0190f3a0-0000-7000-8000-000000000000"}),
+        )
+        .await;
+    assert_eq!(
+        (orphan.status.as_u16(), &orphan.body["detail"]),
+        (404, &json!("Parent span not found"))
+    );
+}
+
+#[tokio::test]
+async fn metrics_are_kept_with_their_span() {
+    let server = Server::start();
+    let api = server.api();
+    let span = api.post("/v2/spans", json!({"name": "s"})).await.body;
+    let path = format!("/v2/spans/{}/metrics", span["id"].as_str().unwrap());
+
+    let made = api
+        .post(
+            &path,
+            json!({"dimension": "speed", "value": 0.25, "comment": "c"}),
+        )
+        .await;
+    let second = api
+        .post(&path, json!({"dimension": "speed", "value": 2}))
+        .await
+        .body;
+    let one = format!("{path}/{}", made.body["id"].as_str().unwrap());
+
+    assert_eq!(made.status, 200);
+    assert_eq!(
+        (
+            &made.body["span_id"],
+            &made.body["value"],
+            &second["comment"]
+        ),
+        (&span["id"], &json!(0.25), &Value::Null)
+    );
+    let list = api.get(&format!("{path}?limit=1&offset=1")).await.body;
+    assert_eq!(list, json!({"meta": {"total_count": 2}, "data": [second]}));
+    let changed = api
+        .patch(
+            &one,
+            json!({"value": 7, "comment": null, "dimension": null}),
+        )
+        .await
+        .body;
+    assert_eq!(
+        (
+            &changed["value"],
+            &changed["comment"],
+            &changed["dimension"]
+        ),
+        (&json!(7.0), &Value::Null, &json!("speed"))
+    );
+    assert_eq!(api.get(&one).await.body, changed);
+    assert_eq!(server.api_with(BETA).get(&one).await.status, 404);
+    assert_eq!(api.delete(&one).await.status, 204);
+    assert_eq!(api.get(&one).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_call_is_scored_by_rule_and_a_clients_word_stands() {
+    let server = Server::start();
+    let api = server.api();
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let function = api
+        .function(json!({"name": "f", "instructions": "x", "model": "offline/fail-json-1", "output_schema": schema}))
+        .await;
+
+    let answer = api.call(&function, json!({"input": "go"})).await;
+    let span = api.span(&answer).await;
+    let path = format!("/v2/spans/{}", span["id"].as_str().unwrap());
+    let changed = api
+        .patch(&path, json!({"score": 3, "meta": {"seen": true}}))
+        .await
+        .body;
+
+    assert_eq!(
+        (&span["score"], &span["meta"]["observer"]["score"]),
+        (&json!(85), &json!(85))
+    );
+    assert!(span["meta"]["observer"]["observations"].is_string());
+    assert_eq!(
+        (&changed["score"], &changed["meta"]["seen"]),
+        (&json!(3), &json!(true))
+    );
+    assert_eq!(changed["meta"]["attempts"], span["meta"]["attempts"]);
 }

@@ -11,15 +11,18 @@ mod leaf;
 mod model;
 mod pattern;
 mod schema;
+mod stream;
 
 use async_trait::async_trait;
 use domain::{
-    ChatRequest, EmbeddingRequest, Embeddings, FinishReason, Generation, Message, Part, Role,
+    ChatRequest, Deltas, EmbeddingRequest, Embeddings, FinishReason, Generation, Message, Part,
+    Role, Rung,
     seams::{Provider, ProviderError, ProviderErrorKind as Kind, Target},
 };
 use serde_json::Value;
 
-use model::{Fail, Model};
+use crate::compatible::RUNGS;
+use model::{Broken, Fail, Model};
 
 /// The provider's name, and its dialect's.
 pub(crate) const NAME: &str = "offline";
@@ -43,10 +46,32 @@ impl Provider for Offline {
         let model = Model::parse(&target.model).ok_or_else(|| unknown(target))?;
         match model {
             Model::Embed => Err(unknown(target)),
-            Model::Echo => Ok(says(echo(request, input(&request.messages)))),
-            Model::Json => Ok(says(json(request, input(&request.messages)))),
+            Model::Echo => Ok(says(answer(request, echo))),
+            Model::Json => Ok(says(answer(request, json))),
             Model::Fail(fail) => failing(fail, target, request).await,
         }
+    }
+
+    async fn chat_stream(
+        &self,
+        target: &Target,
+        request: &ChatRequest,
+    ) -> Result<Deltas, ProviderError> {
+        if let Some(Model::Fail(Fail::Stream { pieces, end })) = Model::parse(&target.model) {
+            return Ok(stream::breaking(
+                &whole(request),
+                pieces,
+                end,
+                target.timeout,
+            ));
+        }
+        let generation = self.chat(target, request).await?;
+        Ok(stream::of(generation))
+    }
+
+    /// All: whatever is demanded how, the answer is the same.
+    fn rungs(&self, _: &Target) -> &'static [Rung] {
+        &RUNGS
     }
 
     async fn embed(
@@ -85,16 +110,22 @@ async fn failing(
             ..says("")
         }),
         Fail::Length => {
-            let whole = match &request.output_schema {
-                Some(_) => json(request, input(&request.messages)),
-                None => echo(request, input(&request.messages)),
-            };
+            let whole = whole(request);
             let half = whole.floor_char_boundary(whole.len() / 2);
             Ok(Generation {
                 finish_reason: FinishReason::Length,
                 ..says(&whole[..half])
             })
         }
+        Fail::Stream { end, .. } => Err(stream::failure(end, target.timeout).await),
+    }
+}
+
+/// A sound answer, for models that give a part of it.
+fn whole(request: &ChatRequest) -> String {
+    match &request.demand {
+        Some(_) => json(request, input(&request.messages)),
+        None => echo(request, input(&request.messages)),
     }
 }
 
@@ -118,9 +149,27 @@ fn says(text: impl Into<String>) -> Generation {
     }
 }
 
+/// An answer to what the user said last. Where the conversation ends in the beginning of the answer to what was said
+/// before that, as when a stream broke off, it is gone on with: a text with what is missing, a value as a whole.
+fn answer(request: &ChatRequest, say: fn(&ChatRequest, String) -> String) -> String {
+    if let [.., asked, begun, last] = request.messages.as_slice()
+        && [asked.role, begun.role, last.role] == [Role::User, Role::Assistant, Role::User]
+    {
+        let (whole, begun) = (say(request, text(&asked.parts)), text(&begun.parts));
+        match whole.strip_prefix(&begun) {
+            Some(rest) if !begun.is_empty() && !rest.is_empty() => {
+                let is_text = request.demand.is_none();
+                return if is_text { rest.to_owned() } else { whole };
+            }
+            _ => {}
+        }
+    }
+    say(request, input(&request.messages))
+}
+
 /// The input as it is; as JSON, where JSON is demanded.
 fn echo(request: &ChatRequest, input: String) -> String {
-    if request.output_schema.is_none()
+    if request.demand.is_none()
         || serde_json::from_str::<&serde_json::value::RawValue>(&input).is_ok()
     {
         input
@@ -132,8 +181,8 @@ fn echo(request: &ChatRequest, input: String) -> String {
 /// A value that satisfies the output schema; without one, an object that holds the input.
 fn json(request: &ChatRequest, input: String) -> String {
     let input = serde_json::from_str(&input).unwrap_or(Value::String(input));
-    let value = match &request.output_schema {
-        Some(schema) => generate::value(&schema.schema.to_value(), &input),
+    let value = match &request.demand {
+        Some(demand) => generate::value(&demand.schema.to_value(), &input),
         None => serde_json::json!({ "input": input }),
     };
     value.to_string()
@@ -141,8 +190,8 @@ fn json(request: &ChatRequest, input: String) -> String {
 
 /// A JSON value that misses the output schema.
 fn off_schema(request: &ChatRequest) -> String {
-    let schema = request.output_schema.as_ref();
-    let schema = schema.map_or(Value::Bool(true), |schema| schema.schema.to_value());
+    let demand = request.demand.as_ref();
+    let schema = demand.map_or(Value::Bool(true), |demand| demand.schema.to_value());
     generate::misfit(&schema).to_string()
 }
 
@@ -180,8 +229,12 @@ async fn wait(delay: std::time::Duration, target: &Target) -> Result<(), Provide
     if delay < target.timeout {
         return Ok(());
     }
+    Err(late())
+}
+
+fn late() -> ProviderError {
     let reason = "the offline provider was asked to be late";
-    Err(ProviderError::new(Kind::Timeout, reason))
+    ProviderError::new(Kind::Timeout, reason)
 }
 
 fn cut() -> ProviderError {

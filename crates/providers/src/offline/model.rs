@@ -4,7 +4,8 @@ use std::time::Duration;
 
 /// What can be asked for in a chat.
 pub(super) const CHATS: &str = "echo, json, fail-status-<400..599>, fail-delay-<milliseconds>, fail-cut, \
-     fail-json, fail-json-<times>, fail-schema, fail-schema-<times>, fail-empty, fail-refusal, fail-length";
+     fail-json, fail-json-<times>, fail-schema, fail-schema-<times>, fail-empty, fail-refusal, fail-length, \
+     fail-stream-cut-<pieces>, fail-stream-stall-<pieces>, fail-stream-error-<pieces>";
 /// What embeds.
 pub(super) const EMBEDDINGS: &str =
     "embed, fail-status-<400..599>, fail-delay-<milliseconds>, fail-cut";
@@ -41,6 +42,19 @@ pub(super) enum Fail {
     Refusal,
     /// The first half of an answer.
     Length,
+    /// As many pieces of a stream, then no more; without a stream, nothing.
+    Stream { pieces: usize, end: Broken },
+}
+
+/// How a stream breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// The connection does.
+    Cut,
+    /// Nothing comes any more.
+    Stall,
+    /// The host says that it failed.
+    Error,
 }
 
 impl Model {
@@ -62,6 +76,15 @@ impl Fail {
             None => (name, None),
         };
         let times = number.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        if let (Some(end), Some(pieces)) = (name.strip_prefix("stream-"), times) {
+            let end = match end {
+                "cut" => Broken::Cut,
+                "stall" => Broken::Stall,
+                "error" => Broken::Error,
+                _ => return None,
+            };
+            return Some(Self::Stream { pieces, end });
+        }
         match (name, number) {
             ("status", Some(status)) => {
                 let status = u16::try_from(status).ok();
@@ -86,6 +109,7 @@ mod tests {
 
     #[test]
     fn names_are_read_and_others_are_none() {
+        let broken = |pieces, end| Fail::Stream { pieces, end };
         let fails = [
             ("fail-status-429", Fail::Status(429)),
             ("fail-delay-20", Fail::Delay(Duration::from_millis(20))),
@@ -93,6 +117,9 @@ mod tests {
             ("fail-json-2", Fail::Json { times: Some(2) }),
             ("fail-schema-1", Fail::Schema { times: Some(1) }),
             ("fail-cut", Fail::Cut),
+            ("fail-stream-cut-3", broken(3, Broken::Cut)),
+            ("fail-stream-stall-0", broken(0, Broken::Stall)),
+            ("fail-stream-error-1", broken(1, Broken::Error)),
         ];
 
         for (name, fail) in fails {
@@ -111,6 +138,9 @@ mod tests {
             "fail-cut-1",
             "fail-json-",
             "fail-json--1",
+            "fail-stream-cut",
+            "fail-stream-end-1",
+            "fail-stream-1",
             "other",
         ] {
             assert_eq!(Model::parse(name), None, "{name}");

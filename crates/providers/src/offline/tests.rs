@@ -1,6 +1,7 @@
 //! What the models answer.
 
-use domain::{Json, JsonObject, OutputSchema, seams::Target};
+use domain::{Delta, Demand, Json, JsonObject, seams::Target};
+use futures_util::StreamExt;
 use serde_json::json;
 
 use super::*;
@@ -18,9 +19,10 @@ fn chat_of(turns: &[(Role, &str)], schema: Option<Value>) -> ChatRequest {
     let messages = turns.iter().map(|(role, text)| Message::text(*role, *text));
     ChatRequest {
         messages: messages.collect(),
-        output_schema: schema.map(|schema| OutputSchema {
+        demand: schema.map(|schema| Demand {
             name: "answer".to_owned(),
             schema: Json::from_value(&schema),
+            rung: Rung::Prompt,
         }),
     }
 }
@@ -244,4 +246,117 @@ async fn texts_are_embedded_and_can_fail_too() {
             Kind::UnknownModel
         ]
     );
+}
+
+/// A stream's pieces, and how it ended.
+async fn streamed(model: &str, input: &str) -> (Vec<String>, Result<Delta, Kind>) {
+    let request = chat_of(&[(Role::User, input)], None);
+    let mut deltas = match Offline.chat_stream(&asking(model), &request).await {
+        Ok(deltas) => deltas,
+        Err(error) => return (Vec::new(), Err(error.kind)),
+    };
+    let mut pieces = Vec::new();
+    while let Some(delta) = deltas.next().await {
+        match delta {
+            Ok(Delta::Text(text)) => pieces.push(text),
+            end => {
+                assert!(deltas.next().await.is_none());
+                return (pieces, end.map_err(|error| error.kind));
+            }
+        }
+    }
+    panic!("{model} had no end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_say_the_same_in_pieces() {
+    let end = |finish_reason| {
+        Ok(Delta::End {
+            finish_reason,
+            usage: None,
+        })
+    };
+    let pieces = |pieces: &[&str]| pieces.iter().map(|&piece| piece.to_owned()).collect();
+    let input = "\u{e5}ne two three four";
+    let cases = [
+        (
+            "echo",
+            pieces(&["\u{e5}ne two ", "three fo", "ur"]),
+            end(FinishReason::Stop),
+        ),
+        (
+            "fail-length",
+            pieces(&["\u{e5}ne two "]),
+            end(FinishReason::Length),
+        ),
+        ("fail-empty", pieces(&[]), end(FinishReason::Stop)),
+        (
+            "fail-delay-5",
+            pieces(&["\u{e5}ne two ", "three fo", "ur"]),
+            end(FinishReason::Stop),
+        ),
+        ("fail-status-503", pieces(&[]), Err(Kind::Overloaded)),
+        ("fail-stream-cut-0", pieces(&[]), Err(Kind::Connection)),
+        (
+            "fail-stream-cut-1",
+            pieces(&["\u{e5}ne two "]),
+            Err(Kind::Connection),
+        ),
+        (
+            "fail-stream-stall-2",
+            pieces(&["\u{e5}ne two ", "three fo"]),
+            Err(Kind::Timeout),
+        ),
+        (
+            "fail-stream-error-9",
+            pieces(&["\u{e5}ne two ", "three fo", "ur"]),
+            Err(Kind::Failed),
+        ),
+    ];
+
+    for (model, pieces, end) in cases {
+        assert_eq!(streamed(model, input).await, (pieces, end), "{model}");
+    }
+    let refusal = Ok(Delta::Refusal(REFUSAL.to_owned()));
+    let request = chat_of(&[(Role::User, "x")], None);
+    let mut deltas = Offline
+        .chat_stream(&asking("fail-refusal"), &request)
+        .await
+        .unwrap();
+    assert_eq!(
+        deltas.next().await.unwrap().map_err(|error| error.kind),
+        refusal
+    );
+    for (model, kind) in [
+        ("fail-stream-cut-1", Kind::Connection),
+        ("fail-stream-stall-1", Kind::Timeout),
+        ("fail-stream-error-1", Kind::Failed),
+    ] {
+        assert_eq!(chat(model, "x", None).await.unwrap_err().kind, kind);
+    }
+    assert_eq!(Offline.rungs(&asking("echo")).len(), 4);
+}
+
+#[tokio::test]
+async fn an_answer_that_broke_off_is_gone_on_with() {
+    let cut = |begun: &'static str| {
+        [
+            (Role::User, "one two"),
+            (Role::Assistant, begun),
+            (Role::User, "go on"),
+        ]
+    };
+    let answer = async |model: &str, begun: &'static str, schema: Option<Value>| {
+        let request = chat_of(&cut(begun), schema);
+        Offline.chat(&asking(model), &request).await.unwrap().text
+    };
+
+    assert_eq!(answer("echo", "one ", None).await, "two");
+    assert_eq!(
+        answer("echo", "\"one ", Some(json!(true))).await,
+        "\"one two\""
+    );
+    for whole_or_other in ["one two", "two", ""] {
+        assert_eq!(answer("echo", whole_or_other, None).await, "go on");
+    }
 }

@@ -6,14 +6,14 @@ use domain::{
 };
 use serde_json::Value;
 
-use super::fault;
+use super::{demand::Reading, fault};
 use crate::{count::estimated_tokens, wire::Fault};
 
 /// Above this, whole numbers have gaps in many a JSON reader; a count that large is none.
 const MAX_COUNT: u64 = 1 << 53;
 
 /// Reads the answer to a chat request.
-pub(super) fn generation(body: &[u8]) -> Result<Generation, Fault> {
+pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, Fault> {
     let answer = answer(body)?;
     let choices = answer["choices"].as_array();
     let choice = choices
@@ -27,10 +27,12 @@ pub(super) fn generation(body: &[u8]) -> Result<Generation, Fault> {
         return Err(Fault::protocol("the provider's answer has no message"));
     }
     let text = content(&message["content"]);
-    let text = if text.is_empty() {
-        arguments(message)
+    let called = arguments(message, &message["tool_calls"][0]);
+    // Some models breathe before they call.
+    let text = if called.is_empty() || !text.trim().is_empty() {
+        reading.content(text)
     } else {
-        text
+        reading.arguments(&called)
     };
     let refusal = message["refusal"].as_str();
     let refusal = refusal.filter(|refusal| !refusal.is_empty());
@@ -42,8 +44,8 @@ pub(super) fn generation(body: &[u8]) -> Result<Generation, Fault> {
     })
 }
 
-/// The answer as a value, unless it is an error.
-fn answer(body: &[u8]) -> Result<Value, Fault> {
+/// The answer, or the part of a stream, as a value, unless it is an error.
+pub(super) fn answer(body: &[u8]) -> Result<Value, Fault> {
     let answer: Value = serde_json::from_slice(body)
         .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
     match answer.get("error").filter(|error| !error.is_null()) {
@@ -55,7 +57,7 @@ fn answer(body: &[u8]) -> Result<Value, Fault> {
 }
 
 /// A text, or the texts of a list of parts; thinking and the like are left out.
-fn content(content: &Value) -> String {
+pub(super) fn content(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
@@ -67,10 +69,10 @@ fn content(content: &Value) -> String {
     }
 }
 
-/// The arguments of the first tool call: some models answer a demand for JSON so.
-fn arguments(message: &Value) -> String {
+/// The arguments of a tool call: some models answer a demand for JSON so, whether or not they were given a tool.
+pub(super) fn arguments(message: &Value, call: &Value) -> String {
     let calls = [
-        &message["tool_calls"][0]["function"]["arguments"],
+        &call["function"]["arguments"],
         &message["function_call"]["arguments"],
     ];
     let given = calls.into_iter().find(|arguments| !arguments.is_null());
@@ -81,7 +83,7 @@ fn arguments(message: &Value) -> String {
     }
 }
 
-fn finish_reason(reason: Option<&str>) -> Result<FinishReason, Fault> {
+pub(super) fn finish_reason(reason: Option<&str>) -> Result<FinishReason, Fault> {
     match reason {
         Some("length" | "max_tokens" | "model_length") => Ok(FinishReason::Length),
         Some("content_filter") => Ok(FinishReason::ContentFilter),
@@ -89,13 +91,14 @@ fn finish_reason(reason: Option<&str>) -> Result<FinishReason, Fault> {
             kind: ProviderErrorKind::Failed,
             status: None,
             words: Some("the provider broke its answer off".to_owned()),
+            may_be_demand: false,
         }),
         _ => Ok(FinishReason::Stop),
     }
 }
 
 /// The provider's count, if it makes sense.
-fn usage(usage: &Value) -> Option<Usage> {
+pub(super) fn usage(usage: &Value) -> Option<Usage> {
     let count = |names: [&str; 2]| names.into_iter().find_map(|name| whole(&usage[name]));
     let input_tokens = count(["prompt_tokens", "input_tokens"])?;
     let answered = count(["completion_tokens", "output_tokens"])?;

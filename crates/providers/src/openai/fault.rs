@@ -49,6 +49,30 @@ const MODEL_CODES: [&str; 4] = [
     "unknown_model",
 ];
 
+/// How hosts speak of what they were asked to hold an answer to: its form, a schema, a grammar, tools.
+const DEMAND_TEXTS: [&str; 20] = [
+    "response_format",
+    "response format",
+    "json_object",
+    "json mode",
+    "json_mode",
+    "json_validate_failed",
+    "schema",
+    "grammar",
+    "structured output",
+    "structured_output",
+    "guided",
+    "tool_choice",
+    "tool choice",
+    "tool_use",
+    "tool use",
+    "tool call",
+    "tools",
+    "function call",
+    "call a function",
+    "functions",
+];
+
 /// The fault of an answer whose status is not a good one.
 pub(super) fn of_status(status: u16, body: &[u8]) -> Fault {
     let kind = kind_of_status(status);
@@ -59,10 +83,28 @@ pub(super) fn of_status(status: u16, body: &[u8]) -> Fault {
         Some(Kind::ContentPolicy) if status == 403 => Kind::ContentPolicy,
         _ => kind,
     };
+    let may_be_demand = matches!(kind, Kind::Invalid | Kind::Failed)
+        && matches!(status, 400 | 422 | 500)
+        && said.speaks_of_demand();
     Fault {
         kind,
         status: None,
         words: said.words,
+        may_be_demand,
+    }
+}
+
+/// The fault of an event that is named `error`.
+pub(super) fn of_event(data: &str) -> Fault {
+    match serde_json::from_str::<Value>(data) {
+        Ok(value) => match value.get("error") {
+            Some(error) if !error.is_null() => of_error(error),
+            _ => of_error(&value),
+        },
+        Err(_) => Fault {
+            words: plain_text(data.as_bytes()),
+            ..Fault::protocol("")
+        },
     }
 }
 
@@ -88,10 +130,14 @@ pub(super) fn of_error(error: &Value) -> Fault {
         (None, None) if has(&["invalid_request", "bad_request"]) => Kind::Invalid,
         (None, None) => Kind::Protocol,
     };
+    let may_be_demand = matches!(kind, Kind::Invalid | Kind::Failed | Kind::Protocol)
+        && matches!(status, None | Some(400 | 422 | 500))
+        && said.speaks_of_demand();
     Fault {
         kind,
         status,
         words: said.words,
+        may_be_demand,
     }
 }
 
@@ -101,6 +147,8 @@ struct Said {
     /// `code`, `type` and `status`, in lower case.
     codes: Vec<String>,
     words: Option<String>,
+    /// `param`, and the places that validation errors name.
+    places: String,
     is_flagged: bool,
 }
 
@@ -140,8 +188,17 @@ impl Said {
         Self {
             codes: codes.iter().filter_map(text).collect(),
             words: words(error),
+            places: places(error),
             is_flagged: error["metadata"].get("flagged_input").is_some(),
         }
+    }
+
+    /// Whether it is about the form that the answer was to have.
+    fn speaks_of_demand(&self) -> bool {
+        let words = self.words.as_deref().unwrap_or_default();
+        let text = format!("{words}\n{}\n{}", self.codes.join("\n"), self.places);
+        let text = text.to_lowercase();
+        DEMAND_TEXTS.iter().any(|known| text.contains(known))
     }
 
     /// The kinds that only the body knows of.
@@ -179,6 +236,17 @@ fn words(error: &Value) -> Option<String> {
     ];
     let text = places.iter().find_map(|place| place.as_str())?;
     Some(text.to_owned())
+}
+
+/// What the error points at: OpenAI's `param`, and the places that validation errors of Mistral and vLLM name.
+fn places(error: &Value) -> String {
+    let places = [
+        &error["param"],
+        &error["detail"][0]["loc"],
+        &error["message"]["detail"][0]["loc"],
+    ];
+    let given = places.into_iter().filter(|place| !place.is_null());
+    given.map(Value::to_string).collect()
 }
 
 /// The body itself, if it is text for people: no page, nothing binary.
@@ -311,6 +379,42 @@ mod tests {
         for (error, kind, status) in cases {
             let fault = of_error(&serde_json::from_str(error).unwrap());
             assert_eq!((fault.kind, fault.status), (kind, status), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_hosts_say_of_how_json_was_demanded_is_known() {
+        let about = [
+            r#"{"error":"'response_format.type' must be 'json_schema' or 'text'"}"#,
+            r#"{"error":{"message":"Thinking mode does not support this tool_choice"}}"#,
+            r#"{"error":{"message":"Tool choice must be auto","code":400}}"#,
+            r#"{"error":{"message":"Failed to generate JSON.","code":"json_validate_failed"}}"#,
+            r#"{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}"#,
+            r#"{"error":{"message":"Unsupported value","param":"response_format"}}"#,
+            r#"{"object":"error","message":{"detail":[{"loc":["body","tools",0],"msg":"Extra inputs are not permitted"}]}}"#,
+            r#"{"detail":[{"loc":["body","response_format"],"msg":"no"}]}"#,
+            "failed to parse grammar",
+        ];
+        let not_about = [
+            r#"{"error":{"message":"max_tokens must be positive","param":"max_tokens"}}"#,
+            r#"{"error":{"message":"The image cannot be read"}}"#,
+            r#"{"error":{"message":"this schema and the prompt exceed the context size"}}"#,
+            "",
+        ];
+
+        for body in about {
+            for status in [400, 422, 500] {
+                let fault = of_status(status, body.as_bytes());
+                assert_eq!(fault.of_demanding().kind, Kind::Demand, "{status} {body}");
+            }
+            for status in [401, 404, 413, 429, 503] {
+                let fault = of_status(status, body.as_bytes());
+                assert_ne!(fault.of_demanding().kind, Kind::Demand, "{status} {body}");
+            }
+        }
+        for body in not_about {
+            let fault = of_status(400, body.as_bytes());
+            assert_ne!(fault.of_demanding().kind, Kind::Demand, "{body}");
         }
     }
 }

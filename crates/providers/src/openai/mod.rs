@@ -4,18 +4,23 @@
 //! address are rows in `compatible`.
 
 mod answer;
+mod demand;
 mod fault;
 mod request;
+mod stream;
+mod strict;
+mod wrap;
 
 use domain::{
-    ChatRequest, EmbeddingRequest, Embeddings, Generation, JsonObject, Secret,
+    ChatRequest, EmbeddingRequest, Embeddings, Generation, JsonObject, Rung, Secret,
     seams::{ProviderError, ProviderErrorKind, Target},
 };
 use http::{HeaderMap, HeaderValue, header};
 use serde::Serialize;
 
 use crate::{
-    adapter::Adapter,
+    adapter::{Adapter, Manner},
+    compatible,
     wire::{Fault, WireRequest},
 };
 
@@ -23,13 +28,38 @@ use crate::{
 pub(crate) struct OpenAi;
 
 impl Adapter for OpenAi {
-    fn chat(&self, target: &Target, request: &ChatRequest) -> Result<WireRequest, ProviderError> {
-        let body = request::ChatBody { target, request };
-        wire_request("chat/completions", target, &body)
+    type Reading = demand::Reading;
+    type Decoder = stream::ChunkDecoder;
+
+    fn chat(
+        &self,
+        target: &Target,
+        request: &ChatRequest,
+        manner: Manner,
+    ) -> Result<(WireRequest, Self::Reading), ProviderError> {
+        let demand = request.demand.as_ref();
+        let (demand, reading) = demand::worded(target, demand, manner);
+        let body = request::ChatBody {
+            target,
+            request,
+            manner,
+            demand: &demand,
+        };
+        let wire = wire_request("chat/completions", target, &body)?;
+        Ok((wire, reading))
     }
 
-    fn generation(&self, body: &[u8]) -> Result<Generation, Fault> {
-        answer::generation(body)
+    fn generation(&self, reading: &Self::Reading, body: &[u8]) -> Result<Generation, Fault> {
+        let read = answer::generation(reading, body);
+        read.map_err(|fault| reading.fault(fault))
+    }
+
+    fn decoder(&self, reading: Self::Reading) -> Self::Decoder {
+        stream::ChunkDecoder::new(reading)
+    }
+
+    fn rungs(&self, target: &Target) -> &'static [Rung] {
+        compatible::rungs(&target.provider)
     }
 
     fn embed(
@@ -50,8 +80,8 @@ impl Adapter for OpenAi {
         answer::embeddings(request, dimensions(&target.options), body)
     }
 
-    fn fault(&self, status: u16, body: &[u8]) -> Fault {
-        fault::of_status(status, body)
+    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
+        reading.fault(fault::of_status(status, body))
     }
 }
 

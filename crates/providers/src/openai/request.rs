@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use domain::{ChatRequest, EmbeddingRequest, Message, OutputSchema, Part, Role, seams::Target};
+use domain::{ChatRequest, EmbeddingRequest, Json, Message, Part, Role, seams::Target};
 use serde::{
     Serialize, Serializer,
     ser::{SerializeMap, SerializeSeq},
 };
 
-use crate::compatible::{self, ResponseFormat};
+use crate::{adapter::Manner, compatible};
 
-const RESPONSE_FORMAT: &str = "response_format";
+const STREAM_OPTIONS: &str = "stream_options";
 /// What options may not set (`interface.md` 2.2).
 const OURS: [&str; 4] = ["model", "messages", "input", "stream"];
 
@@ -18,6 +18,9 @@ const OURS: [&str; 4] = ["model", "messages", "input", "stream"];
 pub(super) struct ChatBody<'a> {
     pub(super) target: &'a Target,
     pub(super) request: &'a ChatRequest,
+    pub(super) manner: Manner,
+    /// What holds the answer to a schema.
+    pub(super) demand: &'a [(&'static str, Json)],
 }
 
 impl Serialize for ChatBody<'_> {
@@ -25,12 +28,20 @@ impl Serialize for ChatBody<'_> {
         let mut body = serializer.serialize_map(None)?;
         body.serialize_entry("model", &self.target.model)?;
         body.serialize_entry("messages", &Messages(&self.request.messages))?;
-        // What a client wrote out itself wins over what we would ask for.
-        if let Some(schema) = &self.request.output_schema
-            && !self.target.options.contains_key(RESPONSE_FORMAT)
-        {
-            let form = compatible::response_format(&self.target.provider);
-            body.serialize_entry(RESPONSE_FORMAT, &Demand { form, schema })?;
+        for (member, value) in self.demand {
+            body.serialize_entry(member, value)?;
+        }
+        if self.manner == Manner::Streamed {
+            body.serialize_entry("stream", &true)?;
+            let is_given = self.target.options.contains_key(STREAM_OPTIONS);
+            if !is_given && compatible::takes_stream_options(&self.target.provider) {
+                body.serialize_entry(
+                    STREAM_OPTIONS,
+                    &StreamOptions {
+                        include_usage: true,
+                    },
+                )?;
+            }
         }
         serialize_options(&mut body, self.target)?;
         body.end()
@@ -62,35 +73,9 @@ fn serialize_options<M: SerializeMap>(body: &mut M, target: &Target) -> Result<(
     Ok(())
 }
 
-/// The demand for a JSON value, in a form that the host knows.
-struct Demand<'a> {
-    form: ResponseFormat,
-    schema: &'a OutputSchema,
-}
-
-impl Serialize for Demand<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Named<'a> {
-            name: &'a str,
-            schema: &'a domain::Json,
-            strict: bool,
-        }
-        let mut demand = serializer.serialize_map(None)?;
-        match self.form {
-            ResponseFormat::JsonObject => demand.serialize_entry("type", "json_object")?,
-            ResponseFormat::JsonSchema => {
-                let named = Named {
-                    name: &self.schema.name,
-                    schema: &self.schema.schema,
-                    strict: false,
-                };
-                demand.serialize_entry("type", "json_schema")?;
-                demand.serialize_entry("json_schema", &named)?;
-            }
-        }
-        demand.end()
-    }
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
 }
 
 struct Messages<'a>(&'a [Message]);

@@ -10,8 +10,10 @@ use domain::{
     seams::{ProviderError, ProviderErrorKind as Kind, Target},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use tokio::time::Instant;
 
-use super::{Egress, Fault, failure, filter};
+use super::{Egress, EgressError, EventStream, Fault, egress, failure, filter};
+use crate::options::{EgressOptions, UpstreamOptions};
 
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 /// Of an error only the words are read.
@@ -51,25 +53,52 @@ pub(crate) struct WireRequest {
     pub(crate) body: Vec<u8>,
 }
 
+/// What stands above an answer's body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Head {
+    /// The status.
+    pub(crate) status: u16,
+    pub(super) retry_after: Option<Duration>,
+}
+
 /// What came back.
 #[derive(Debug, Clone)]
 pub(crate) struct WireAnswer {
-    /// The status.
-    pub(crate) status: u16,
+    /// Its head.
+    pub(crate) head: Head,
     /// The body, decompressed.
     pub(crate) body: Bytes,
-    pub(super) retry_after: Option<Duration>,
+}
+
+/// What came back of a request for a stream.
+pub(crate) enum Opened {
+    /// An error, or the answer of a host that does not stream.
+    Whole(WireAnswer),
+    /// The stream.
+    Events(Box<EventStream>),
 }
 
 /// Sends requests for all dialects.
 pub(crate) struct Client {
     egress: Egress,
+    idle_timeout: Duration,
 }
 
 impl Client {
-    /// A client that goes out through `egress`.
-    pub(crate) const fn new(egress: Egress) -> Self {
-        Self { egress }
+    /// Reads the options and sets up the way out.
+    pub(crate) fn new(
+        options: &EgressOptions,
+        upstream: &UpstreamOptions,
+    ) -> Result<Self, EgressError> {
+        let idle_timeout = egress::seconds(
+            "upstream.idle_timeout_seconds",
+            upstream.idle_timeout_seconds,
+        )?;
+        let egress = Egress::new(options, upstream)?;
+        Ok(Self {
+            egress,
+            idle_timeout,
+        })
     }
 
     /// Checks the addresses in a conversation, which the provider will fetch from.
@@ -97,17 +126,95 @@ impl Client {
         target: &Target,
         request: WireRequest,
     ) -> Result<WireAnswer, ProviderError> {
+        let sending = self.post(target, &request)?;
+        let sending = sending.headers(headers(target, request.headers));
+        within(target, receive(sending.body(request.body))).await
+    }
+
+    /// Sends, and hands on a stream of events as soon as the answer's head says that it is one.
+    ///
+    /// The target's time holds until the first event; from then on, no pause may be longer than the idle timeout.
+    pub(crate) async fn stream(
+        &self,
+        target: &Target,
+        request: WireRequest,
+    ) -> Result<Opened, ProviderError> {
+        let sending = self.post(target, &request)?;
+        let mut headers = headers(target, request.headers);
+        headers.insert(
+            header::ACCEPT,
+            HeaderValue::from_static("text/event-stream, application/json"),
+        );
+        // Compressing, many a server and proxy holds events back until a block is full.
+        headers.insert(
+            header::ACCEPT_ENCODING,
+            HeaderValue::from_static("identity"),
+        );
+        let sending = sending.headers(headers).body(request.body);
+        let first_by = Instant::now().checked_add(target.timeout);
+        let opening = async {
+            let answer = send(sending).await?;
+            let head = head_of(&answer);
+            match Form::of(&answer) {
+                Form::Whole => take_in(answer).await.map(Opened::Whole),
+                Form::Events => Ok(Opened::Events(Box::new(EventStream::new(
+                    answer,
+                    head,
+                    first_by.map(|by| (by, target.timeout)),
+                    self.idle_timeout,
+                )))),
+                Form::Other => Err(ProviderError {
+                    status: Some(head.status),
+                    ..ProviderError::new(
+                        Kind::Protocol,
+                        "the provider's answer is neither a stream of events nor JSON",
+                    )
+                }),
+            }
+        };
+        within(target, opening).await
+    }
+
+    fn post(
+        &self,
+        target: &Target,
+        request: &WireRequest,
+    ) -> Result<reqwest::RequestBuilder, ProviderError> {
         let api_base = target.api_base.as_deref().ok_or_else(|| {
             let reason = format!("the provider `{}` has no address", target.provider);
             ProviderError::new(Kind::Misconfigured, reason)
         })?;
-        let sending = self
-            .egress
-            .admit(target.egress, api_base)?
-            .post(request.path)
-            .headers(headers(target, request.headers))
-            .body(request.body);
-        within(target, receive(sending)).await
+        let passage = self.egress.admit(target.egress, api_base)?;
+        Ok(passage.post(request.path))
+    }
+}
+
+/// What the body of an answer to a request for a stream is.
+enum Form {
+    /// One JSON text, or an error of whatever kind.
+    Whole,
+    /// The stream.
+    Events,
+    /// Neither.
+    Other,
+}
+
+impl Form {
+    fn of(answer: &reqwest::Response) -> Self {
+        if !answer.status().is_success() {
+            return Self::Whole;
+        }
+        let kind = answer.headers().get(header::CONTENT_TYPE);
+        let Some(kind) = kind.and_then(|kind| kind.to_str().ok()) else {
+            // Bare servers name no type for what they were asked for.
+            return Self::Events;
+        };
+        let kind = kind.split(';').next().unwrap_or(kind).trim();
+        match kind.to_ascii_lowercase().as_str() {
+            "text/event-stream" => Self::Events,
+            "application/json" | "text/json" | "text/plain" => Self::Whole,
+            _ => Self::Other,
+        }
     }
 }
 
@@ -117,11 +224,7 @@ async fn within<T>(
     asking: impl Future<Output = Result<T, ProviderError>>,
 ) -> Result<T, ProviderError> {
     let answer = tokio::time::timeout(target.timeout, asking).await;
-    answer.unwrap_or_else(|_| {
-        let seconds = target.timeout.as_secs_f64();
-        let reason = format!("the provider did not answer within {seconds} s");
-        Err(ProviderError::new(Kind::Timeout, reason))
-    })
+    answer.unwrap_or_else(|_| Err(failure::too_late(target.timeout)))
 }
 
 /// All headers of a request. A dialect's own headers win over a client's.
@@ -148,12 +251,25 @@ fn headers(target: &Target, own: HeaderMap) -> HeaderMap {
 }
 
 async fn receive(sending: reqwest::RequestBuilder) -> Result<WireAnswer, ProviderError> {
+    take_in(send(sending).await?).await
+}
+
+async fn send(sending: reqwest::RequestBuilder) -> Result<reqwest::Response, ProviderError> {
     let sent = sending.send().await;
-    let mut answer = sent.map_err(|error| failure::of_sending(&error))?;
-    let status = answer.status().as_u16();
-    let retry_after = failure::retry_after(answer.headers());
-    let is_success = answer.status().is_success();
-    let limit = if is_success {
+    sent.map_err(|error| failure::of_sending(&error))
+}
+
+fn head_of(answer: &reqwest::Response) -> Head {
+    Head {
+        status: answer.status().as_u16(),
+        retry_after: failure::retry_after(answer.headers()),
+    }
+}
+
+/// Takes the whole body in.
+async fn take_in(mut answer: reqwest::Response) -> Result<WireAnswer, ProviderError> {
+    let head = head_of(&answer);
+    let limit = if head.is_success() {
         MAX_BODY_BYTES
     } else {
         MAX_ERROR_BYTES
@@ -162,7 +278,7 @@ async fn receive(sending: reqwest::RequestBuilder) -> Result<WireAnswer, Provide
     let fault = loop {
         match answer.chunk().await {
             Ok(Some(chunk)) if body.len() + chunk.len() > limit => {
-                break Some("the provider's answer is too large");
+                break Some(failure::TOO_LARGE);
             }
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),
             Ok(None) => break None,
@@ -170,27 +286,24 @@ async fn receive(sending: reqwest::RequestBuilder) -> Result<WireAnswer, Provide
         }
     };
     // The status of an error says enough, whatever became of its body.
-    if let Some(reason) = fault.filter(|_| is_success) {
+    if let Some(reason) = fault.filter(|_| head.is_success()) {
         return Err(ProviderError {
-            status: Some(status),
+            status: Some(head.status),
             ..ProviderError::new(Kind::Protocol, reason)
         });
     }
-    Ok(WireAnswer {
-        status,
-        body: body.freeze(),
-        retry_after,
-    })
+    let body = body.freeze();
+    Ok(WireAnswer { head, body })
 }
 
-impl WireAnswer {
+impl Head {
     /// Whether the status is a good one.
-    pub(crate) const fn is_success(&self) -> bool {
+    pub(crate) const fn is_success(self) -> bool {
         matches!(self.status, 200..=299)
     }
 
     /// What may be told of a fault in this answer.
-    pub(crate) fn failure(&self, target: &Target, fault: Fault) -> ProviderError {
+    pub(crate) fn failure(self, target: &Target, fault: Fault) -> ProviderError {
         let status = fault.status.unwrap_or(self.status);
         let words = fault.words.map(|words| filter::filtered(&words, target));
         let words = words.filter(|words| !words.is_empty());

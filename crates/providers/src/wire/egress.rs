@@ -107,11 +107,6 @@ impl Egress {
                 entry: entry.to_owned(),
             })
         };
-        let seconds = |key, value| {
-            let timeout = Duration::try_from_secs_f64(value).ok();
-            let timeout = timeout.filter(|timeout| !timeout.is_zero());
-            timeout.ok_or(EgressError::Seconds { key, value })
-        };
         let connect_timeout = seconds(
             "upstream.connect_timeout_seconds",
             upstream.connect_timeout_seconds,
@@ -216,6 +211,13 @@ impl Tenant {
         let client = guarded.client.clone();
         Some(Passage { client, url })
     }
+}
+
+/// Reads a time out of the configuration.
+pub(super) fn seconds(key: &'static str, value: f64) -> Result<Duration, EgressError> {
+    let timeout = Duration::try_from_secs_f64(value).ok();
+    let timeout = timeout.filter(|timeout| !timeout.is_zero());
+    timeout.ok_or(EgressError::Seconds { key, value })
 }
 
 /// Reads an address that a tenant gave. The parser reduces every spelling of a number to an address.

@@ -2,7 +2,7 @@
 //!
 //! The dialect says what an error body holds ([`Fault`]); the status alone decides where the dialect has no opinion.
 
-use std::time::Duration;
+use std::{io::ErrorKind, time::Duration};
 
 use domain::seams::{ProviderError, ProviderErrorKind as Kind};
 use http::HeaderMap;
@@ -17,6 +17,8 @@ pub(crate) struct Fault {
     pub(crate) status: Option<u16>,
     /// The provider's own words, unfiltered.
     pub(crate) words: Option<String>,
+    /// Whether it may be about how a JSON value was demanded.
+    pub(crate) may_be_demand: bool,
 }
 
 impl Fault {
@@ -26,9 +28,23 @@ impl Fault {
             kind: Kind::Protocol,
             status: None,
             words: Some(words.into()),
+            may_be_demand: false,
         }
     }
+
+    /// The same in an answer to a request that demanded a JSON value in a way that can be given up.
+    pub(crate) fn of_demanding(self) -> Self {
+        let kind = if self.may_be_demand {
+            Kind::Demand
+        } else {
+            self.kind
+        };
+        Self { kind, ..self }
+    }
 }
+
+/// What is said of answers and streams beyond their limit.
+pub(super) const TOO_LARGE: &str = "the provider's answer is too large";
 
 /// The kind of failure that a status stands for (`reliability.md` 10).
 pub(crate) const fn kind_of_status(status: u16) -> Kind {
@@ -102,6 +118,35 @@ pub(super) fn of_sending(error: &reqwest::Error) -> ProviderError {
         (Kind::Connection, reason)
     };
     ProviderError::new(kind, reason)
+}
+
+/// No answer in time.
+pub(super) fn too_late(timeout: Duration) -> ProviderError {
+    let seconds = timeout.as_secs_f64();
+    let reason = format!("the provider did not answer within {seconds} s");
+    ProviderError::new(Kind::Timeout, reason)
+}
+
+/// A failure after the head, while events are read.
+pub(super) fn of_reading(error: &reqwest::Error) -> ProviderError {
+    let is_broken = |cause: &(dyn std::error::Error + 'static)| {
+        let io = cause.downcast_ref::<std::io::Error>();
+        let hyper = cause.downcast_ref::<hyper::Error>();
+        // What is broken is either the connection or the framing of what came over it.
+        let is_framing = |kind| matches!(kind, ErrorKind::InvalidData | ErrorKind::InvalidInput);
+        (
+            io.is_some() || hyper.is_some(),
+            io.is_some_and(|io| is_framing(io.kind())) || hyper.is_some_and(hyper::Error::is_parse),
+        )
+    };
+    let causes: Vec<(bool, bool)> = super::causes(error).map(is_broken).collect();
+    let is_garbled = causes.iter().any(|(_, is_framing)| *is_framing);
+    let is_known = causes.iter().any(|(is_known, _)| *is_known);
+    if is_known && !is_garbled {
+        ProviderError::new(Kind::Connection, "the connection to the provider broke")
+    } else {
+        ProviderError::new(Kind::Protocol, "the provider's stream is garbled")
+    }
 }
 
 #[cfg(test)]

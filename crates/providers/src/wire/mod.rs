@@ -4,17 +4,23 @@ mod address;
 mod allow;
 mod client;
 mod egress;
+mod events;
 mod failure;
 mod filter;
 mod guard;
+mod sse;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use std::error::Error;
 
-pub(crate) use client::{Client, WireAnswer, WireRequest};
-pub(crate) use egress::{Egress, EgressError};
+use egress::Egress;
+
+pub(crate) use client::{Client, Head, Opened, WireRequest};
+pub(crate) use egress::EgressError;
+pub(crate) use events::EventStream;
 pub(crate) use failure::{Fault, kind_of_status};
+pub(crate) use sse::Event;
 
 /// An error and what caused it, outermost first.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

@@ -1,7 +1,7 @@
 //! Requests over real sockets, and the addresses that none may reach.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     io::Write as _,
     net::SocketAddr,
     sync::{
@@ -22,7 +22,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{Client, Egress, Fault, WireAnswer, WireRequest};
+use super::{Client, Event, Fault, Head, WireRequest, sse::Framing};
 use crate::{EgressOptions, UpstreamOptions};
 
 const FINE: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
@@ -43,7 +43,8 @@ pub(crate) fn target(api_base: &str) -> Target {
     }
 }
 
-fn client(allow: &[&str]) -> Client {
+/// A client that may dial those addresses for tenants, and that is patient with streams for 0.3 s.
+pub(crate) fn client(allow: &[&str]) -> Client {
     let allow: Vec<String> = allow.iter().map(|&entry| entry.to_owned()).collect();
     let options = EgressOptions {
         allow_documents: allow.clone(),
@@ -52,8 +53,16 @@ fn client(allow: &[&str]) -> Client {
     let upstream = UpstreamOptions {
         connect_timeout_seconds: 5.0,
         timeout_seconds: 20.0,
+        idle_timeout_seconds: 0.3,
     };
-    Client::new(Egress::new(&options, &upstream).unwrap())
+    Client::new(&options, &upstream).unwrap()
+}
+
+/// The events in a body.
+pub(crate) fn events(body: &[u8]) -> Vec<Event> {
+    let mut events = VecDeque::new();
+    Framing::default().push(body, &mut events).unwrap();
+    events.into()
 }
 
 fn request() -> WireRequest {
@@ -70,7 +79,7 @@ async fn ask(client: &Client, api_base: &str, egress: EgressPolicy) -> Result<u1
         ..target(api_base)
     };
     let answer = client.send(&target, request()).await;
-    answer.map(|answer| answer.status)
+    answer.map(|answer| answer.head.status)
 }
 
 async fn ask_tenant(client: &Client, api_base: &str) -> Result<u16, (Kind, String)> {
@@ -86,20 +95,21 @@ fn refused() -> Result<u16, (Kind, String)> {
 }
 
 /// A host that gives every request the same answer, and tells what it was asked.
-struct Host {
+pub(crate) struct Host {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
-    requests: mpsc::UnboundedReceiver<String>,
+    pub(crate) requests: mpsc::UnboundedReceiver<String>,
 }
 
 impl Host {
-    async fn saying(answer: impl Into<Vec<u8>>) -> Self {
+    /// A host that closes the connection after its answer.
+    pub(crate) async fn saying(answer: impl Into<Vec<u8>>) -> Self {
         Self::with_end(answer.into(), true).await
     }
 
     /// A host that keeps the connection open after its answer.
-    async fn stalling_after(answer: &str) -> Self {
-        Self::with_end(answer.as_bytes().to_vec(), false).await
+    pub(crate) async fn stalling_after(answer: impl Into<Vec<u8>>) -> Self {
+        Self::with_end(answer.into(), false).await
     }
 
     async fn with_end(answer: Vec<u8>, closes: bool) -> Self {
@@ -129,7 +139,7 @@ impl Host {
         }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
@@ -138,10 +148,15 @@ impl Host {
     }
 }
 
-/// Reads to the end of the head and of the two bytes that every body here has.
+/// Reads to the end of the head and of the body, which is an object.
 async fn read_request(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();
-    while !read.ends_with(b"\r\n\r\n{}") {
+    let is_whole = |read: &[u8]| {
+        let text = std::str::from_utf8(read).unwrap_or_default();
+        let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
+        body.is_some_and(|body| serde_json::from_str::<serde_json::Value>(body).is_ok())
+    };
+    while !(read.ends_with(b"}") && is_whole(&read)) {
         match stream.read_u8().await {
             Ok(byte) => read.push(byte),
             Err(_) => break,
@@ -485,8 +500,8 @@ async fn the_body_of_an_error_may_be_broken() {
         .await
         .unwrap();
 
-    assert_eq!((answer.status, &answer.body[..]), (503, &b"no"[..]));
-    assert_eq!(answer.retry_after, Some(Duration::from_secs(2)));
+    assert_eq!((answer.head.status, &answer.body[..]), (503, &b"no"[..]));
+    assert_eq!(answer.head.retry_after, Some(Duration::from_secs(2)));
 }
 
 #[tokio::test]
@@ -557,9 +572,8 @@ async fn headers_of_ours_cannot_be_set_from_outside() {
 
 #[test]
 fn what_is_told_of_a_failure_is_filtered() {
-    let answer = |status| WireAnswer {
+    let head = |status| Head {
         status,
-        body: bytes::Bytes::new(),
         retry_after: Some(Duration::from_secs(1)),
     };
     let target = Target {
@@ -570,9 +584,10 @@ fn what_is_told_of_a_failure_is_filtered() {
         kind,
         status: None,
         words: words.map(str::to_owned),
+        may_be_demand: false,
     };
     let told = |status, kind, words| {
-        let error = answer(status).failure(&target, fault(kind, words));
+        let error = head(status).failure(&target, fault(kind, words));
         (
             error.status,
             error.retry_after.unwrap().as_secs(),

@@ -1,15 +1,15 @@
-//! Functions, their revisions and the datasets made with them.
+//! Functions, and the datasets made with them.
 
 use async_trait::async_trait;
 use domain::{
-    Definition, Function, FunctionFilter, FunctionId, FunctionName, FunctionSort, Json, Page,
-    Paged, ProjectScope, Revision, RevisionId, Settings,
+    Definition, Function, FunctionFilter, FunctionId, FunctionName, FunctionSort, Page, Paged,
+    ProjectScope, Revision, RevisionId,
     seams::{FunctionStore, StoreError},
 };
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
-use crate::sqlite::{Sqlite, fault::Fault, row};
+use crate::sqlite::{Sqlite, fault::Fault, revisions, row};
 
 const INSERT: &str = "
     INSERT INTO functions (id, project_id, name, description, dataset_id, revision_id, version, created_at)
@@ -21,32 +21,18 @@ const UPDATE: &str = "
     SET name = ?3, description = ?4, dataset_id = ?5, revision_id = ?6, version = ?7, created_at = ?8
     WHERE id = ?1 AND project_id = ?2 AND version = ?7 - 1";
 
-const INSERT_REVISION: &str = "
-    INSERT INTO revisions
-        (id, function_id, number, instructions, input_schema, output_schema, model, configuration, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-
 const INSERT_DATASET: &str =
     "INSERT INTO datasets (id, project_id, function_id, created_at) VALUES (?1, ?2, ?3, ?4)";
 
 const SELECT: &str = "
-    SELECT f.id, f.project_id, f.name, f.description, f.dataset_id, f.revision_id, f.version, f.created_at
-    FROM functions f";
+    SELECT f.id, f.project_id, f.name, f.description, f.dataset_id, f.revision_id, f.version, f.created_at, d.version
+    FROM functions f LEFT JOIN datasets d ON d.id = f.dataset_id";
 
 /// The columns of [`SELECT`], then those of the revision.
 const SELECT_WITH_LATEST: &str = "
-    SELECT f.id, f.project_id, f.name, f.description, f.dataset_id, f.revision_id, f.version, f.created_at,
+    SELECT f.id, f.project_id, f.name, f.description, f.dataset_id, f.revision_id, f.version, f.created_at, d.version,
            r.id, r.function_id, r.instructions, r.input_schema, r.output_schema, r.model, r.configuration, r.created_at
-    FROM functions f JOIN revisions r ON r.id = f.revision_id";
-
-/// Restricted to the project by way of the function.
-const SELECT_REVISION: &str = "
-    SELECT r.id, r.function_id, r.instructions, r.input_schema, r.output_schema, r.model, r.configuration, r.created_at
-    FROM revisions r JOIN functions f ON f.id = r.function_id
-    WHERE f.project_id = ?1 AND f.id = ?2";
-
-const COUNT_REVISIONS: &str = "
-    SELECT count(*) FROM revisions r JOIN functions f ON f.id = r.function_id WHERE f.project_id = ?1 AND f.id = ?2";
+    FROM functions f JOIN revisions r ON r.id = f.revision_id LEFT JOIN datasets d ON d.id = f.dataset_id";
 
 /// `instr` compares byte by byte, unlike `LIKE`.
 const MATCHES: &str = "WHERE f.project_id = ?1 AND (?2 IS NULL OR instr(f.name, ?2) > 0)";
@@ -60,44 +46,15 @@ fn read(row: &Row<'_>) -> Result<Function, Fault> {
             .map_err(|invalid| Fault::corrupt("a function's name", invalid))?,
         description: row.get(3)?,
         dataset_id: row::id(row, 4)?,
+        dataset_version: row.get(8)?,
         revision_id: row::id(row, 5)?,
         version: row.get(6)?,
         created_at: row::time(row, 7)?,
     })
 }
 
-fn read_revision(row: &Row<'_>) -> Result<Revision, Fault> {
-    read_revision_from(row, 0)
-}
-
 fn read_with_latest(row: &Row<'_>) -> Result<(Function, Revision), Fault> {
-    Ok((read(row)?, read_revision_from(row, 8)?))
-}
-
-fn read_revision_from(row: &Row<'_>, first: usize) -> Result<Revision, Fault> {
-    let model: Option<String> = row.get(first + 5)?;
-    let configuration: String = row.get(first + 6)?;
-    Ok(Revision {
-        id: row::id(row, first)?,
-        function_id: row::id(row, first + 1)?,
-        definition: Definition {
-            instructions: row.get(first + 2)?,
-            input_schema: row::optional_json(row, first + 3)?,
-            output_schema: row::optional_json(row, first + 4)?,
-            model: model
-                .map(|text| serde_json::from_str(&text))
-                .transpose()
-                .map_err(|error| Fault::corrupt("a revision's model", error))?,
-            configuration: read_settings(&configuration)?,
-        },
-        created_at: row::time(row, first + 7)?,
-    })
-}
-
-fn read_settings(text: &str) -> Result<Settings, Fault> {
-    let given = serde_json::from_str(text)
-        .map_err(|error| Fault::corrupt("a revision's configuration", error))?;
-    Settings::parse(given).map_err(|invalid| Fault::corrupt("a revision's configuration", invalid))
+    Ok((read(row)?, revisions::read_from(row, 9)?))
 }
 
 /// Runs a statement that has the parameters of [`INSERT`]; says how many rows it touched.
@@ -113,29 +70,6 @@ fn keep(connection: &Connection, sql: &str, function: &Function) -> Result<usize
         function.created_at.micros(),
     ])?;
     Ok(touched)
-}
-
-fn keep_revision(connection: &Connection, number: i64, revision: &Revision) -> Result<(), Fault> {
-    let definition = &revision.definition;
-    connection
-        .prepare_cached(INSERT_REVISION)?
-        .execute(params![
-            revision.id.uuid().into_bytes(),
-            revision.function_id.uuid().into_bytes(),
-            number,
-            definition.instructions,
-            definition.input_schema.as_ref().map(Json::text),
-            definition.output_schema.as_ref().map(Json::text),
-            definition
-                .model
-                .as_ref()
-                .map(Json::of)
-                .as_ref()
-                .map(Json::text),
-            Json::of(definition.configuration.given()).text(),
-            revision.created_at.micros(),
-        ])?;
-    Ok(())
 }
 
 fn keep_dataset(connection: &Connection, function: &Function) -> Result<(), Fault> {
@@ -167,7 +101,7 @@ impl FunctionStore for Sqlite {
         let (function, revision) = (function.clone(), revision.clone());
         self.change(move |connection| {
             keep(connection, INSERT, &function)?;
-            keep_revision(connection, function.version, &revision)?;
+            revisions::keep(connection, function.version, &revision)?;
             keep_dataset(connection, &function)?;
             Ok(true)
         })
@@ -209,11 +143,20 @@ impl FunctionStore for Sqlite {
         revision: RevisionId,
     ) -> Result<Option<Revision>, StoreError> {
         let key = [scope.project().uuid(), function.uuid(), revision.uuid()].map(Uuid::into_bytes);
-        self.read(move |connection| {
-            let sql = format!("{SELECT_REVISION} AND r.id = ?3");
-            row::first(connection, &sql, key, read_revision)
-        })
-        .await
+        self.read(move |connection| revisions::find(connection, key))
+            .await
+    }
+
+    async fn revision_with(
+        &self,
+        scope: ProjectScope,
+        function: FunctionId,
+        definition: &Definition,
+    ) -> Result<Option<Revision>, StoreError> {
+        let key = [scope.project().uuid(), function.uuid()].map(Uuid::into_bytes);
+        let definition = definition.clone();
+        self.read(move |connection| revisions::find_with(connection, key, &definition))
+            .await
     }
 
     async fn functions(
@@ -249,20 +192,8 @@ impl FunctionStore for Sqlite {
         page: Page,
     ) -> Result<Paged<Revision>, StoreError> {
         let key = [scope.project().uuid(), function.uuid()].map(Uuid::into_bytes);
-        self.read(move |connection| {
-            // One look at the database, so that page and total agree.
-            let look = connection.unchecked_transaction()?;
-            let sql = format!("{SELECT_REVISION} ORDER BY r.number DESC LIMIT ?3 OFFSET ?4");
-            let items = row::all(
-                &look,
-                &sql,
-                params![key[0], key[1], page.limit, page.offset],
-                read_revision,
-            )?;
-            let total = row::count(&look, COUNT_REVISIONS, key)?;
-            Ok(Paged { items, total })
-        })
-        .await
+        self.read(move |connection| revisions::page(connection, key, page))
+            .await
     }
 
     async fn update_function(
@@ -276,7 +207,7 @@ impl FunctionStore for Sqlite {
                 return Err(StoreError::Stale.into());
             }
             if let Some(revision) = &new_revision {
-                keep_revision(connection, function.version, revision)?;
+                revisions::keep(connection, function.version, revision)?;
             }
             Ok(true)
         })

@@ -7,7 +7,10 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::sqlite::connect;
 
 /// In order. A file that was shipped is never edited.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_start.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_start.sql"),
+    include_str!("migrations/0002_notes_metrics_entries.sql"),
+];
 /// Another process may be at it, on a large database.
 const PATIENCE: Duration = Duration::from_mins(5);
 
@@ -39,7 +42,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<bool, MigrateError>
     Ok(is_new)
 }
 
-fn run(connection: &mut Connection, migrations: &[&str]) -> Result<bool, MigrateError> {
+pub(super) fn run(connection: &mut Connection, migrations: &[&str]) -> Result<bool, MigrateError> {
     let mut is_new = false;
     while !is_done(connection, migrations)? {
         let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;

@@ -4,16 +4,22 @@
 
 mod checkpoint;
 mod connect;
+mod datasets;
 mod fault;
 mod files;
 mod functions;
 mod health;
+mod metrics;
 mod migrate;
 mod models;
+mod notes;
 mod queue;
 mod readers;
+mod revisions;
 mod row;
 mod spans;
+#[cfg(test)]
+mod tests;
 mod tokens;
 mod writer;
 
@@ -42,7 +48,7 @@ use self::{
     writer::{Job, Write, Writer},
 };
 use crate::{
-    Stores,
+    Stores, cache,
     error::OpenError,
     lock::{DirLock, LockError},
     options::{Durability, Options},
@@ -118,6 +124,7 @@ fn open_memory(path: &Path) -> Result<Stores, OpenError> {
     let store = Sqlite::start(parts).map_err(|error| refused(path, error))?;
     Ok(Stores {
         store: Arc::new(store),
+        cache: cache::in_memory(),
         is_new,
     })
 }
@@ -160,6 +167,7 @@ fn open_directory(options: &Options, access: Access) -> Result<Stores, OpenError
     let store = Sqlite::start(parts).map_err(|error| refused(path, error))?;
     Ok(Stores {
         store: Arc::new(store),
+        cache: cache::in_memory(),
         is_new,
     })
 }
@@ -244,6 +252,24 @@ impl Sqlite {
         change: impl FnOnce(&Connection) -> Result<bool, Fault> + Send + 'static,
     ) -> Result<bool, StoreError> {
         self.write(Write::Change(Box::new(change))).await
+    }
+
+    /// Changes something and gives it as it is then, if it was there.
+    async fn change_and_give<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Connection) -> Result<Option<T>, Fault> + Send + 'static,
+    ) -> Result<Option<T>, StoreError> {
+        let (give, mut given) = oneshot::channel();
+        self.change(move |connection| {
+            let found = change(connection)?;
+            let was_there = found.is_some();
+            // Whoever gave up waiting has no use for it.
+            let _ = give.send(found);
+            Ok(was_there)
+        })
+        .await?;
+        // Only now it is kept, and so only now it is told.
+        Ok(given.try_recv().ok().flatten())
     }
 
     async fn write(&self, write: Write) -> Result<bool, StoreError> {

@@ -1,7 +1,8 @@
 //! Rows to values.
 
-use domain::{Json, Timestamp};
+use domain::{Json, JsonObject, Timestamp};
 use rusqlite::{Connection, Params, Row};
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::sqlite::fault::Fault;
@@ -56,6 +57,15 @@ pub(super) fn optional_time(
     Ok(micros.map(Timestamp::from_micros))
 }
 
+/// A column that may hold an id.
+pub(super) fn optional_id<T: From<Uuid>>(
+    row: &Row<'_>,
+    column: usize,
+) -> Result<Option<T>, rusqlite::Error> {
+    let bytes: Option<[u8; 16]> = row.get(column)?;
+    Ok(bytes.map(|bytes| T::from(Uuid::from_bytes(bytes))))
+}
+
 /// A column that holds JSON.
 pub(super) fn json(row: &Row<'_>, column: usize) -> Result<Json, Fault> {
     optional_json(row, column)?.ok_or_else(|| Fault::corrupt("a JSON value", "it is missing"))
@@ -63,6 +73,15 @@ pub(super) fn json(row: &Row<'_>, column: usize) -> Result<Json, Fault> {
 
 /// A column that may hold JSON. It was checked before it was kept, so only its syntax is looked at again.
 pub(super) fn optional_json(row: &Row<'_>, column: usize) -> Result<Option<Json>, Fault> {
+    optional(row, column)
+}
+
+/// A column that may hold a JSON object.
+pub(super) fn optional_object(row: &Row<'_>, column: usize) -> Result<Option<JsonObject>, Fault> {
+    optional(row, column)
+}
+
+fn optional<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<Option<T>, Fault> {
     let text = row.get_ref(column)?.as_str_or_null();
     text.map_err(rusqlite::Error::from)?
         .map(serde_json::from_str)

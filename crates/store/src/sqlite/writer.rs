@@ -15,7 +15,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use domain::{Span, seams::StoreError};
+use domain::{SpanWrite, seams::StoreError};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -41,8 +41,10 @@ pub(super) type Change = Box<dyn FnOnce(&Connection) -> Result<bool, Fault> + Se
 
 /// What is to be written.
 pub(super) enum Write {
-    /// Finished spans, all or none.
-    Spans(Vec<Span>),
+    /// Spans, all or none.
+    Spans(Vec<SpanWrite>),
+    /// What may be lost as a span may (`reliability.md` D2).
+    Remark(Change),
     /// Anything else. It is synced before it is answered.
     Change(Change),
 }
@@ -232,10 +234,12 @@ fn transact(connection: &Connection, writes: Vec<Write>) -> Result<Vec<Answer>, 
 /// Runs one write so that its failure leaves no trace. The outer error means that the transaction is lost.
 fn apply(connection: &Connection, write: Write) -> Result<Answer, Fault> {
     let result = match write {
-        // One INSERT leaves no trace by itself when it fails.
-        Write::Spans(spans) if spans.len() == 1 => caught(|| spans::insert(connection, &spans)),
-        Write::Spans(spans) => in_savepoint(connection, || spans::insert(connection, &spans)),
-        Write::Change(change) => in_savepoint(connection, || change(connection)),
+        // One statement leaves no trace by itself when it fails.
+        Write::Spans(writes) if writes.len() == 1 => caught(|| spans::write(connection, &writes)),
+        Write::Spans(writes) => in_savepoint(connection, || spans::write(connection, &writes)),
+        Write::Remark(change) | Write::Change(change) => {
+            in_savepoint(connection, || change(connection))
+        }
     };
     match result {
         Ok(changed) => Ok(Ok(changed)),

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process};
 
-use domain::{Project, ProjectId, ProjectName, Span};
+use domain::{Json, Project, ProjectId, ProjectName, Span, SpanWrite};
 use store::{Durability, OpenError, Options, Stores};
 use tempfile::TempDir;
 
@@ -21,7 +21,7 @@ async fn commit(stores: &Stores, project: ProjectId, count: usize) -> Vec<Span> 
     let mut kept = Vec::new();
     for _ in 0..count {
         let span = spans::new(project);
-        stores.store.commit_spans(vec![span.clone()]).await.unwrap();
+        spans::commit(&*stores.store, [&span]).await.unwrap();
         kept.push(span);
     }
     kept
@@ -90,6 +90,31 @@ async fn what_was_acknowledged_is_in_the_files_at_once() {
 
     let as_after_a_crash = store::open(&copy).await.unwrap();
     assert_kept(&as_after_a_crash, &kept).await;
+}
+
+#[tokio::test]
+async fn what_a_dead_process_began_is_open_until_it_is_interrupted() {
+    let (_directory, options) = fresh();
+    let stores = store::open(&options).await.unwrap();
+    let (mut begun, mut running) = (spans::new(id()), spans::new(id()));
+    begun.end_time = None;
+    running.end_time = None;
+    let writes = vec![
+        SpanWrite::Begin(begun.clone()),
+        SpanWrite::New(running.clone()),
+    ];
+    stores.store.commit_spans(writes).await.unwrap();
+    drop(stores);
+
+    let again = store::open(&options).await.unwrap();
+    assert_kept(&again, &[begun.clone(), running.clone()]).await;
+    let interrupted = again.store.interrupt_open_spans(second(5)).await.unwrap();
+
+    assert_eq!(interrupted, 1);
+    begun.end_time = Some(second(5));
+    begun.error = Some("InternalServerError: interrupted".to_owned());
+    begun.meta = Json::parse(r#"{"error_type":"InternalServerError"}"#).unwrap();
+    assert_kept(&again, &[begun, running]).await;
 }
 
 #[tokio::test]
@@ -169,6 +194,35 @@ async fn a_newer_directory_is_refused_and_left_alone() {
         assert!(refused.to_string().contains("newer"), "{refused}");
     }
     assert_eq!(fs::read(&file).unwrap(), bytes);
+}
+
+#[tokio::test]
+async fn a_directory_of_the_first_version_is_brought_up_to_date() {
+    let (_directory, options) = fresh();
+    fs::create_dir_all(&options.data_dir).unwrap();
+    let file = options.data_dir.join("gatewright.db");
+    let old = rusqlite::Connection::open(&file).unwrap();
+    old.execute_batch(include_str!("../../src/sqlite/migrations/0001_start.sql"))
+        .unwrap();
+    old.execute_batch(
+        "INSERT INTO spans VALUES
+            (zeroblob(16), zeroblob(16), zeroblob(16), NULL, 'old', 'generation', 1, 2, NULL, '{}', NULL, NULL);
+         PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(old);
+
+    let stores = store::open(&options).await.unwrap();
+    let nil = uuid::Uuid::nil();
+    let found = stores.store.span(scope(nil.into()), nil.into()).await;
+    commit(&stores, id(), 1).await;
+    stores.store.close().await;
+
+    assert!(!stores.is_new);
+    assert_eq!(found.unwrap().unwrap().name, "old");
+    let new = rusqlite::Connection::open(&file).unwrap();
+    let check = new.pragma_query_value(None, "integrity_check", |row| row.get::<_, String>(0));
+    assert_eq!(check.unwrap(), "ok");
 }
 
 #[tokio::test]

@@ -35,11 +35,11 @@ fn name(text: &str) -> FunctionName {
     FunctionName::parse(text).unwrap()
 }
 
-fn settings(text: &str) -> Settings {
+pub(crate) fn settings(text: &str) -> Settings {
     Settings::parse(serde_json::from_str(text).unwrap()).unwrap()
 }
 
-fn plain() -> Definition {
+pub(crate) fn plain() -> Definition {
     Definition {
         instructions: "Say hello.".to_owned(),
         input_schema: None,
@@ -49,13 +49,14 @@ fn plain() -> Definition {
     }
 }
 
-fn new(project: ProjectId, text: &str) -> (Function, Revision) {
+pub(crate) fn new(project: ProjectId, text: &str) -> (Function, Revision) {
     let function = Function {
         id: id(),
         project,
         name: name(text),
         description: None,
         dataset_id: id(),
+        dataset_version: 0,
         revision_id: id(),
         version: 1,
         created_at: second(0),
@@ -70,7 +71,7 @@ fn new(project: ProjectId, text: &str) -> (Function, Revision) {
 }
 
 /// The function one version on, at a new revision.
-fn next(function: &Function) -> (Function, Revision) {
+pub(crate) fn next(function: &Function) -> (Function, Revision) {
     let mut next = function.clone();
     next.version += 1;
     next.revision_id = id();

@@ -4,11 +4,18 @@
 //! further backend is one more module there.
 #![expect(clippy::unwrap_used, reason = "a test says so by panicking")]
 
+mod cache;
+mod datasets;
 mod disk;
 mod functions;
+mod metrics;
 mod models;
+mod notes;
+mod revisions;
 mod spans;
 mod tokens;
+mod trees;
+mod vectors;
 
 use std::{ops::Deref, sync::Arc};
 

@@ -4,6 +4,9 @@ use crate::{Answer, Script, Upstream, client::Connection};
 use http::Method;
 use serde_json::json;
 
+mod hang_ups;
+mod streams;
+
 async fn connection(upstream: &Upstream) -> Connection {
     let address = upstream.authority().parse().unwrap();
     Connection::open(address, "key").await.unwrap()

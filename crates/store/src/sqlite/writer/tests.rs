@@ -3,7 +3,7 @@
 use std::{path::Path, sync::atomic::AtomicUsize};
 
 use domain::{
-    Json, Project, ProjectName, SpanKind, Timestamp,
+    Json, Project, ProjectName, Span, SpanKind, Timestamp,
     seams::{Ids, RandomIds},
 };
 use rusqlite::ffi;
@@ -88,16 +88,22 @@ fn span(name: &str) -> Span {
         id: RandomIds.next().into(),
         project: RandomIds.next().into(),
         name: name.to_owned(),
-        kind: SpanKind::GENERATION,
+        kind: Some(SpanKind::GENERATION),
         trace_id: RandomIds.next().into(),
         parent_id: None,
-        start_time: Timestamp::from_micros(0),
+        start_time: Some(Timestamp::from_micros(0)),
         end_time: None,
         input: None,
         output: None,
         error: None,
         meta: Json::parse("{}").unwrap(),
+        score: None,
+        feedback: None,
     }
+}
+
+fn spans<const N: usize>(spans: [&Span; N]) -> Write {
+    Write::Spans(spans.map(|span| SpanWrite::New(span.clone())).to_vec())
 }
 
 fn change(change: impl FnOnce(&Connection) -> Result<bool, Fault> + Send + 'static) -> Write {
@@ -134,17 +140,17 @@ const FULL: i64 = 2;
 async fn standard_spans_are_synced_later_and_changes_at_once() {
     let mut bench = bench(Durability::Standard);
 
-    bench.write(Write::Spans(vec![span("a")])).await.unwrap();
+    bench.write(spans([&span("a")])).await.unwrap();
     let due = bench.writer.sync_due.unwrap();
     assert_eq!(synchronous(&bench), NORMAL);
 
-    bench.write(Write::Spans(vec![span("b")])).await.unwrap();
+    bench.write(spans([&span("b")])).await.unwrap();
     assert_eq!(bench.writer.sync_due, Some(due));
 
     bench.write(project()).await.unwrap();
     assert_eq!((bench.writer.sync_due, synchronous(&bench)), (None, FULL));
 
-    bench.write(Write::Spans(vec![span("c")])).await.unwrap();
+    bench.write(spans([&span("c")])).await.unwrap();
     bench.writer.sync();
     assert_eq!((bench.writer.sync_due, synchronous(&bench)), (None, FULL));
 }
@@ -153,7 +159,7 @@ async fn standard_spans_are_synced_later_and_changes_at_once() {
 async fn a_change_that_was_refused_has_synced_nothing() {
     let mut bench = bench(Durability::Standard);
     bench.write(project()).await.unwrap();
-    bench.write(Write::Spans(vec![span("a")])).await.unwrap();
+    bench.write(spans([&span("a")])).await.unwrap();
 
     let refused = bench.write(project()).await;
 
@@ -164,10 +170,10 @@ async fn a_change_that_was_refused_has_synced_nothing() {
 #[tokio::test]
 async fn an_overdue_sync_takes_the_next_spans_along() {
     let mut bench = bench(Durability::Standard);
-    bench.write(Write::Spans(vec![span("a")])).await.unwrap();
+    bench.write(spans([&span("a")])).await.unwrap();
     bench.writer.sync_due = Some(Instant::now());
 
-    bench.write(Write::Spans(vec![span("b")])).await.unwrap();
+    bench.write(spans([&span("b")])).await.unwrap();
 
     assert_eq!((bench.writer.sync_due, synchronous(&bench)), (None, FULL));
 }
@@ -176,9 +182,39 @@ async fn an_overdue_sync_takes_the_next_spans_along() {
 async fn strict_spans_are_synced_at_once() {
     let mut bench = bench(Durability::Strict);
 
-    bench.write(Write::Spans(vec![span("a")])).await.unwrap();
+    bench.write(spans([&span("a")])).await.unwrap();
 
     assert_eq!((bench.writer.sync_due, synchronous(&bench)), (None, FULL));
+}
+
+#[tokio::test]
+async fn a_remark_is_synced_as_spans_are() {
+    let mut bench = bench(Durability::Standard);
+    let Write::Change(change) = project() else {
+        unreachable!("a project is a change");
+    };
+
+    bench.write(Write::Remark(change)).await.unwrap();
+
+    assert!(bench.writer.sync_due.is_some());
+    assert_eq!(synchronous(&bench), NORMAL);
+}
+
+#[tokio::test]
+async fn a_span_is_begun_and_closed_by_one_statement_each() {
+    let mut bench = bench(Durability::Standard);
+    let (mut one, two) = (span("begun"), span("other"));
+    let commits = bench.commits.load(Ordering::SeqCst);
+
+    let begun = vec![SpanWrite::Begin(one.clone())];
+    bench.write(Write::Spans(begun)).await.unwrap();
+    one.name = "closed".to_owned();
+    let closed = vec![SpanWrite::Close(one.clone()), SpanWrite::Begin(two.clone())];
+    bench.write(Write::Spans(closed)).await.unwrap();
+
+    assert!(bench.is_kept(&one) && bench.is_kept(&two));
+    assert_eq!(bench.commits.load(Ordering::SeqCst), commits + 2);
+    assert_eq!(synchronous(&bench), NORMAL);
 }
 
 #[tokio::test]
@@ -186,21 +222,18 @@ async fn a_group_is_one_commit_in_which_each_stands_alone() {
     let mut bench = bench(Durability::Standard);
     bench.write(project()).await.unwrap();
     let taken = span("taken");
-    bench
-        .write(Write::Spans(vec![taken.clone()]))
-        .await
-        .unwrap();
+    bench.write(spans([&taken])).await.unwrap();
     let commits = bench.commits.load(Ordering::SeqCst);
     let (one, two, three, lost) = (span("one"), span("two"), span("three"), span("lost"));
 
     let mut answers = Vec::new();
     for write in [
-        Write::Spans(vec![one.clone()]),
-        Write::Spans(vec![taken.clone()]),
-        Write::Spans(vec![lost.clone(), taken]),
+        spans([&one]),
+        spans([&taken]),
+        spans([&lost, &taken]),
         project(),
         change(|_| panic!("a bug")),
-        Write::Spans(vec![two.clone(), three.clone()]),
+        spans([&two, &three]),
     ] {
         answers.push(bench.push(write).await);
     }
@@ -226,10 +259,10 @@ async fn after_a_failed_sync_nothing_is_written_any_more() {
     let mut bench = bench(Durability::Standard);
     let (beside, later) = (span("beside"), span("later"));
 
-    let beside_answer = bench.push(Write::Spans(vec![beside.clone()])).await;
+    let beside_answer = bench.push(spans([&beside])).await;
     let failed = bench.push(failing(ffi::SQLITE_IOERR_FSYNC)).await;
     bench.serve();
-    let later_answer = bench.write(Write::Spans(vec![later.clone()])).await;
+    let later_answer = bench.write(spans([&later])).await;
 
     for answer in [
         beside_answer.await.unwrap(),
@@ -251,10 +284,7 @@ async fn a_full_disk_refuses_and_is_forgotten_when_there_is_space() {
     let (before, after) = (span("before"), span("after"));
     let mut large = span("large");
     large.input = Some(Json::of(&"x".repeat(1_000_000)));
-    bench
-        .write(Write::Spans(vec![before.clone()]))
-        .await
-        .unwrap();
+    bench.write(spans([&before])).await.unwrap();
     let limit = |pages: &'static str| {
         change(move |connection| {
             connection
@@ -264,12 +294,9 @@ async fn a_full_disk_refuses_and_is_forgotten_when_there_is_space() {
     };
 
     bench.write(limit("100")).await.unwrap();
-    let refused = bench.write(Write::Spans(vec![large.clone()])).await;
+    let refused = bench.write(spans([&large])).await;
     bench.write(limit("100000")).await.unwrap();
-    bench
-        .write(Write::Spans(vec![after.clone()]))
-        .await
-        .unwrap();
+    bench.write(spans([&after])).await.unwrap();
 
     assert!(matches!(refused, Err(StoreError::Full(_))), "{refused:?}");
     assert!(bench.is_kept(&before) && bench.is_kept(&after) && !bench.is_kept(&large));

@@ -1,5 +1,7 @@
 //! Functions: create, read, change, delete, and the revisions in between.
 
+mod inline;
+
 use std::sync::Arc;
 
 use domain::{
@@ -13,6 +15,8 @@ use crate::{
     error::{Code, Error},
     schema::Schema,
 };
+
+pub use self::inline::Inline;
 
 const MAX_INSTRUCTIONS_BYTES: usize = 256 * 1024;
 const MAX_DESCRIPTION_BYTES: usize = 8 * 1024;
@@ -84,6 +88,7 @@ impl Functions {
             project: caller.scope().project(),
             name: new.name,
             description: new.description,
+            dataset_version: 0,
             dataset_id: self.ids.next().into(),
             revision_id: revision.id,
             version: 1,

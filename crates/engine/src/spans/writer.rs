@@ -1,9 +1,9 @@
-//! Spans: written in groups, read one by one.
+//! Writing spans: those that wait at the same time share a commit.
 
 use std::sync::Arc;
 
 use domain::{
-    Principal, Span, SpanId,
+    SpanWrite,
     seams::{Store, StoreError},
 };
 use tokio::{
@@ -12,32 +12,15 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::error::Error;
-
 /// How many spans share one commit at most (`reliability.md` 13).
 const GROUP: usize = 256;
 /// How many spans may wait; beyond that a call waits to conclude.
 const WAITING: usize = 4096;
 
-type Waiting = (Span, oneshot::Sender<Result<(), Arc<StoreError>>>);
+/// Whether a span is kept, or what kept the commit from happening.
+pub(crate) type Committed = Result<(), Arc<StoreError>>;
 
-/// Reads spans.
-pub struct Spans {
-    pub(crate) store: Arc<dyn Store>,
-}
-
-impl Spans {
-    /// The span.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn get(&self, caller: &Principal, id: SpanId) -> Result<Span, Error> {
-        self.store
-            .span(caller.scope(), id)
-            .await?
-            .ok_or_else(|| Error::not_found("Span"))
-    }
-}
+type Waiting = (SpanWrite, oneshot::Sender<Committed>);
 
 /// Hands finished spans to storage; those that wait at the same time share a commit.
 #[derive(Clone)]
@@ -64,16 +47,17 @@ impl SpanWriter {
     ///
     /// # Errors
     /// What kept the commit from happening; the span is then not kept.
-    pub(crate) async fn commit(&self, span: Span) -> Result<(), Arc<StoreError>> {
+    pub(crate) async fn commit(&self, span: SpanWrite) -> Committed {
         let (done, durable) = oneshot::channel();
-        let stopped = || {
-            Arc::new(StoreError::Unavailable(
-                "the span writer has stopped".to_owned(),
-            ))
-        };
         self.queue.send((span, done)).await.map_err(|_| stopped())?;
         durable.await.map_err(|_| stopped())?
     }
+}
+
+/// Nothing is written any more.
+pub(crate) fn stopped() -> Arc<StoreError> {
+    let reason = "the span writer has stopped".to_owned();
+    Arc::new(StoreError::Unavailable(reason))
 }
 
 impl SpanWriterTask {

@@ -1,0 +1,261 @@
+//! Server-sent events: a call's stream as bytes (`interface.md` 4.1, 4.2).
+//!
+//! What is streamed, and how much of it may wait for a slow client, is the engine's. Here it is only written down.
+
+mod payload;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt::Write,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum::{
+    body::Body,
+    http::{HeaderName, header},
+    response::{IntoResponse, Response},
+};
+use bytes::{BufMut, Bytes, BytesMut};
+use domain::SpanId;
+use engine::{CallStream, Error, StreamEvent};
+use http_body::Frame;
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, Sleep},
+};
+use tokio_util::sync::ReusableBoxFuture;
+
+use crate::problem::{Problem, SPAN_ID, span_header};
+
+use self::payload::ChunkKind;
+pub(crate) use self::payload::{AnyEvent, TextEvent};
+
+/// After how much silence a comment tells that the stream is alive (`reliability.md` S4).
+const SILENCE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
+/// Events that are there at once share a frame, up to this size.
+const FRAME_BYTES: usize = 16 * 1024;
+const FIRST_BYTES: usize = 1024;
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Where events come from.
+pub(crate) trait Source: Send + 'static {
+    /// The next event; `None` before a terminal one breaks the connection.
+    fn next(&mut self) -> impl Future<Output = Option<StreamEvent>> + Send;
+}
+
+impl Source for CallStream {
+    fn next(&mut self) -> impl Future<Output = Option<StreamEvent>> + Send {
+        CallStream::next(self)
+    }
+}
+
+/// The answer that writes `stream` out. The permit is given back with the last event, or when the client leaves.
+pub(crate) fn answer(stream: CallStream, permit: OwnedSemaphorePermit) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream".parse()),
+        (header::CACHE_CONTROL, "no-store".parse()),
+        (X_ACCEL_BUFFERING, "no".parse()),
+        (SPAN_ID, Ok(span_header(stream.span_id))),
+    ];
+    let headers = headers.map(|(name, value)| (name, value.expect("the values are visible ASCII")));
+    let lines = Lines::of(stream.span_id, stream.is_structured);
+    (headers, Body::new(Events::new(stream, lines, permit))).into_response()
+}
+
+/// The client took nothing for so long that the engine gave the call up.
+#[derive(Debug, thiserror::Error)]
+#[error("the client took nothing of the stream for too long")]
+pub(crate) struct Stalled;
+
+/// A body of events. It ends in order after a terminal event and in no other way: a stream without one fails, so that
+/// the connection breaks where a client would take an end for the end.
+pub(crate) struct Events<S> {
+    state: State<S>,
+    lines: Lines,
+    /// When bytes were last handed on.
+    last: Instant,
+    silence: Pin<Box<Sleep>>,
+}
+
+enum State<S> {
+    /// The source is asked in a future of its own, which outlives a comment that is sent while it waits.
+    Open {
+        next: ReusableBoxFuture<'static, (S, Option<StreamEvent>)>,
+        _permit: OwnedSemaphorePermit,
+    },
+    /// The source fell silent, and what was written before has to leave first.
+    Broken,
+    Ended,
+}
+
+impl<S: Source> Events<S> {
+    fn new(source: S, lines: Lines, permit: OwnedSemaphorePermit) -> Self {
+        Self {
+            state: State::Open {
+                next: ReusableBoxFuture::new(next_of(source)),
+                _permit: permit,
+            },
+            lines,
+            last: Instant::now(),
+            silence: Box::pin(tokio::time::sleep(SILENCE)),
+        }
+    }
+
+    /// Writes down what is there now.
+    fn poll_lines(&mut self, context: &mut Context<'_>) {
+        while let State::Open { next, .. } = &mut self.state {
+            if self.lines.buffer.len() >= FRAME_BYTES {
+                return;
+            }
+            let Poll::Ready((source, event)) = next.poll(context) else {
+                return;
+            };
+            match event {
+                Some(event @ (StreamEvent::Text(_) | StreamEvent::Leaf { .. })) => {
+                    next.set(next_of(source));
+                    self.lines.write(event);
+                }
+                Some(event) => {
+                    self.state = State::Ended;
+                    self.lines.write(event);
+                }
+                None => self.state = State::Broken,
+            }
+        }
+    }
+
+    /// Ready when nothing was sent for [`SILENCE`]. The timer is set anew once in that time, not for every event.
+    fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            ready!(self.silence.as_mut().poll(context));
+            let now = Instant::now();
+            let due = self.last + SILENCE;
+            if due <= now {
+                self.silence.as_mut().reset(now + SILENCE);
+                return Poll::Ready(());
+            }
+            self.silence.as_mut().reset(due);
+        }
+    }
+}
+
+impl<S: Source> http_body::Body for Events<S> {
+    type Data = Bytes;
+    type Error = Stalled;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Stalled>>> {
+        self.poll_lines(context);
+        let bytes = match (self.lines.take(), &self.state) {
+            (Some(bytes), _) => bytes,
+            (None, State::Open { .. }) => {
+                ready!(self.poll_silence(context));
+                KEEP_ALIVE
+            }
+            (None, State::Broken) => {
+                self.state = State::Ended;
+                return Poll::Ready(Some(Err(Stalled)));
+            }
+            (None, State::Ended) => return Poll::Ready(None),
+        };
+        self.last = Instant::now();
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.state, State::Ended) && self.lines.buffer.is_empty()
+    }
+}
+
+async fn next_of<S: Source>(mut source: S) -> (S, Option<StreamEvent>) {
+    let event = source.next().await;
+    (source, event)
+}
+
+/// Events as text, numbered.
+struct Lines {
+    span_id: SpanId,
+    kind: ChunkKind,
+    number: u64,
+    buffer: BytesMut,
+}
+
+impl Lines {
+    fn of(span_id: SpanId, is_structured: bool) -> Self {
+        Self {
+            span_id,
+            kind: if is_structured {
+                ChunkKind::Json
+            } else {
+                ChunkKind::Text
+            },
+            number: 0,
+            buffer: BytesMut::with_capacity(FIRST_BYTES),
+        }
+    }
+
+    /// Writes one event: `id`, `event` where it has a name, `data`, an empty line.
+    fn write(&mut self, event: StreamEvent) {
+        let (name, payload) = match event {
+            StreamEvent::Text(ref text) => ("", AnyEvent::text(text, self.span_id, self.kind)),
+            StreamEvent::Leaf {
+                ref path,
+                ref value,
+            } => ("", AnyEvent::leaf(value, path, self.span_id)),
+            StreamEvent::Done(result) => (
+                "event: done\n",
+                AnyEvent::done(*result, self.span_id, self.kind),
+            ),
+            StreamEvent::Failed(error) => {
+                let (class, message) = told(*error, self.span_id);
+                (
+                    "event: error\n",
+                    AnyEvent::failed(class, message, self.span_id),
+                )
+            }
+        };
+        write!(self.buffer, "id: {}\n{name}data: ", self.number).expect("a buffer takes any text");
+        payload.write(&mut self.buffer);
+        self.buffer.put_slice(b"\n\n");
+        self.number += 1;
+    }
+
+    fn take(&mut self) -> Option<Bytes> {
+        if self.buffer.is_empty() {
+            return None;
+        }
+        let bytes = self.buffer.split().freeze();
+        if bytes.len() > FRAME_BYTES {
+            // The room that one large event needed is not kept for the small ones after it.
+            self.buffer = BytesMut::new();
+        }
+        Some(bytes)
+    }
+}
+
+/// What a client is told of a failure: its class, and the reason that a plain call would have given. It is logged here,
+/// since no answer follows that could be logged.
+fn told(error: Error, span_id: SpanId) -> (&'static str, String) {
+    let reason = error.reason();
+    let problem = Problem::from(error);
+    if let Some(cause) = problem.cause() {
+        if problem.is_ours() {
+            tracing::error!(call.span_id = %span_id, cause = %cause, "a stream failed for a fault of ours");
+        } else {
+            tracing::warn!(call.span_id = %span_id, error.code = problem.class(), cause = %cause, "a stream broke off");
+        }
+    }
+    let message = if reason.is_empty() || problem.is_ours() {
+        problem.message().to_owned()
+    } else {
+        reason
+    };
+    (problem.class(), message)
+}

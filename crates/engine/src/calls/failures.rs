@@ -1,0 +1,62 @@
+//! What the caller is told of failures upstream (`interface.md` 1.6 and 15.6).
+
+use std::time::Duration;
+
+use domain::seams::{ProviderError, ProviderErrorKind as Kind};
+
+use crate::error::{CallDetail, Code, Error};
+
+use super::ledger::Ledger;
+
+/// The failures of the models that were tried.
+#[derive(Default)]
+pub(super) struct Failures {
+    last: Option<ProviderError>,
+    /// The shortest wait that a model asked for, while nothing but rate limits was met.
+    shortest_wait: Option<Duration>,
+}
+
+impl Failures {
+    pub(super) fn add(&mut self, failure: ProviderError) {
+        let wait = failure.retry_after;
+        self.shortest_wait = match self.shortest_wait {
+            Some(shortest) => Some(wait.map_or(shortest, |wait| wait.min(shortest))),
+            None => wait,
+        };
+        self.last = Some(failure);
+    }
+
+    /// The last failure, as the caller is told it.
+    pub(super) fn told(self, ledger: &Ledger) -> Error {
+        let mut last = self.last.expect("a route holds a target that can be asked");
+        last.retry_after = self.shortest_wait;
+        told(&last, ledger)
+    }
+}
+
+/// A failure, as the caller is told it.
+pub(super) fn told(failure: &ProviderError, ledger: &Ledger) -> Error {
+    let code = match failure.kind {
+        Kind::RateLimited => Code::RateLimit,
+        Kind::Timeout => Code::UpstreamTimeout,
+        Kind::Invalid | Kind::Demand | Kind::RefusedAddress | Kind::Misconfigured => {
+            Code::BadRequest
+        }
+        Kind::ContentPolicy => Code::ContentPolicyViolation,
+        Kind::ContextWindow => Code::ContextWindowExceeded,
+        Kind::Connection
+        | Kind::Overloaded
+        | Kind::Failed
+        | Kind::Auth
+        | Kind::UnknownModel
+        | Kind::Protocol => Code::Upstream,
+    };
+    let mut detail = CallDetail::because(failure.reason.clone());
+    detail.upstream_status = failure.status;
+    detail.models = ledger.models();
+    let mut error = Error::call(code, detail);
+    if code == Code::RateLimit {
+        error.retry_after = Some(failure.retry_after.unwrap_or(Duration::from_secs(1)));
+    }
+    error
+}

@@ -1,0 +1,258 @@
+//! The way out of a stream: bounded, opened by the first piece, given up when nobody reads.
+
+use std::time::Duration;
+
+use domain::{Json, SpanId};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{error::Error, spans::Committed};
+
+use super::pieces::{Begins, Leaf, Piece, Reader};
+
+/// How many events may wait for the reader; with [`MAX_EVENT_BYTES`] that is at most 64 KiB (`reliability.md` 11).
+const WAITING: usize = 32;
+/// How much text one event carries; longer pieces are split.
+const MAX_EVENT_BYTES: usize = 2 * 1024;
+/// How long a reader may take nothing.
+pub(super) const STALLED: Duration = Duration::from_secs(30);
+
+/// How a structured answer is streamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamForm {
+    /// Pieces of the JSON text, which concatenate to it.
+    Raw,
+    /// One leaf, or a piece of one string leaf, at a time.
+    Leaves,
+}
+
+/// What a stream brings.
+#[derive(Debug, Clone)]
+pub enum StreamEvent {
+    /// The next piece of the text, or of the JSON text; never empty.
+    Text(String),
+    /// A leaf: a string's next piece as a JSON string, or a whole number, boolean or null.
+    Leaf {
+        /// Where it stands: `people[0].role`; `_root` for the value itself.
+        path: String,
+        /// What stands there.
+        value: Json,
+    },
+    /// The orderly end: the whole result.
+    Done(Box<domain::CallResult>),
+    /// The end in failure, after something was sent.
+    Failed(Box<Error>),
+}
+
+/// A call whose answer flows. Dropping it says that the caller has left.
+pub struct CallStream {
+    /// The span that records the call.
+    pub span_id: SpanId,
+    /// Whether the function has an output schema.
+    pub is_structured: bool,
+    pub(super) events: mpsc::Receiver<StreamEvent>,
+    pub(super) _caller_is_here: DropGuard,
+}
+
+impl CallStream {
+    /// The next event; after [`StreamEvent::Done`] or [`StreamEvent::Failed`] there is none. `None` without either
+    /// means that the caller took nothing for too long: the connection is to be broken, not ended.
+    pub async fn next(&mut self) -> Option<StreamEvent> {
+        self.events.recv().await
+    }
+}
+
+/// Whether a stream begins, told once: before it does, a failure is told like a plain call's.
+pub(super) type Head = oneshot::Sender<Result<(), Error>>;
+
+/// Where the pieces of an answer go.
+pub(super) struct Sink {
+    form: StreamForm,
+    events: mpsc::Sender<StreamEvent>,
+    head: Option<Head>,
+    /// The span's beginning, on its way to storage.
+    begun: Option<JoinHandle<Committed>>,
+    /// Fires when the reader has taken nothing for too long.
+    stalled: CancellationToken,
+    /// All that was passed on: the text, or the JSON text.
+    pub(super) sent: String,
+}
+
+impl Sink {
+    /// A sink and the other end of it.
+    pub(super) fn new(
+        form: StreamForm,
+        head: Head,
+        begun: JoinHandle<Committed>,
+    ) -> (Self, mpsc::Receiver<StreamEvent>) {
+        let (events, received) = mpsc::channel(WAITING);
+        let sink = Self {
+            form,
+            events,
+            head: Some(head),
+            begun: Some(begun),
+            stalled: CancellationToken::new(),
+            sent: String::new(),
+        };
+        (sink, received)
+    }
+
+    /// Fires when the reader has taken nothing for too long.
+    pub(super) fn stalled(&self) -> CancellationToken {
+        self.stalled.clone()
+    }
+
+    /// Whether anything was passed on.
+    pub(super) fn has_sent(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
+    /// Passes text on.
+    ///
+    /// # Errors
+    /// The span's beginning could not be kept, so that nothing may be passed on.
+    pub(super) async fn text(&mut self, text: &str) -> Result<(), Error> {
+        self.sent.push_str(text);
+        for part in parts(text, MAX_EVENT_BYTES) {
+            self.send(StreamEvent::Text(part.to_owned())).await?;
+        }
+        Ok(())
+    }
+
+    /// Passes a piece of a JSON text on, in the form that was asked for.
+    ///
+    /// # Errors
+    /// As [`Sink::text`].
+    pub(super) async fn piece(&mut self, piece: Piece) -> Result<(), Error> {
+        match (self.form, piece.leaf) {
+            (StreamForm::Raw, _) => self.text(&piece.raw).await,
+            (StreamForm::Leaves, None) => {
+                self.sent.push_str(&piece.raw);
+                Ok(())
+            }
+            (StreamForm::Leaves, Some(leaf)) => {
+                self.sent.push_str(&piece.raw);
+                self.leaf(leaf).await
+            }
+        }
+    }
+
+    /// Passes a value on that is there as a whole: in one piece, or leaf by leaf.
+    ///
+    /// # Errors
+    /// As [`Sink::text`].
+    pub(super) async fn value(&mut self, value: &Json) -> Result<(), Error> {
+        if self.form == StreamForm::Raw {
+            return self.text(value.text()).await;
+        }
+        self.sent.push_str(value.text());
+        for leaf in leaves(value) {
+            self.leaf(leaf).await?;
+        }
+        Ok(())
+    }
+
+    async fn leaf(&mut self, Leaf { path, value }: Leaf) -> Result<(), Error> {
+        let path = path.to_string();
+        let long = (value.text().len() > MAX_EVENT_BYTES)
+            .then(|| value.as_string())
+            .flatten();
+        let Some(text) = long else {
+            return self.send(StreamEvent::Leaf { path, value }).await;
+        };
+        for part in parts(&text, MAX_EVENT_BYTES) {
+            let event = StreamEvent::Leaf {
+                path: path.clone(),
+                value: Json::of(&part),
+            };
+            self.send(event).await?;
+        }
+        Ok(())
+    }
+
+    /// Passes the last event on, if anybody takes it in time.
+    pub(super) async fn close(
+        mut self,
+        ending: Result<domain::CallResult, Error>,
+        within: Duration,
+    ) {
+        let event = match ending {
+            Ok(result) => StreamEvent::Done(Box::new(result)),
+            Err(error) => match self.head.take() {
+                // Nothing was sent: the failure is told like a plain call's.
+                Some(head) => return drop(head.send(Err(error))),
+                None => StreamEvent::Failed(Box::new(error)),
+            },
+        };
+        if let Some(head) = self.head.take() {
+            // Who has left needs no word.
+            let _ = head.send(Ok(()));
+        }
+        let _ = tokio::time::timeout(within, self.events.send(event)).await;
+    }
+
+    /// Whether the span's beginning is kept; waits until that is known.
+    pub(super) async fn settle(&mut self) -> Committed {
+        match self.begun.take() {
+            None => Ok(()),
+            Some(begun) => begun.await.unwrap_or_else(|_| Err(crate::spans::stopped())),
+        }
+    }
+
+    async fn send(&mut self, event: StreamEvent) -> Result<(), Error> {
+        if self.head.is_some() {
+            if let Err(cause) = self.settle().await {
+                let mut error = Error::unavailable("storage");
+                error.cause = Some(cause);
+                return Err(error);
+            }
+            if let Some(head) = self.head.take() {
+                let _ = head.send(Ok(()));
+            }
+        }
+        let sending = self.events.send(event);
+        // A reader who has left is noticed elsewhere; others may be waiting for the same answer.
+        if tokio::time::timeout(STALLED, sending).await.is_err() {
+            self.stalled.cancel();
+            return std::future::pending().await;
+        }
+        Ok(())
+    }
+}
+
+/// The leaves of a value, each as a whole.
+fn leaves(value: &Json) -> Vec<Leaf> {
+    let mut pieces = Vec::new();
+    let mut reader = Reader::new(Begins::Anything);
+    // What was parsed before is read without a fault.
+    let _ = reader.push(value.text(), &mut pieces);
+    let _ = reader.finish(true, &mut pieces);
+    let mut leaves: Vec<Leaf> = Vec::new();
+    for leaf in pieces.into_iter().filter_map(|piece| piece.leaf) {
+        match leaves.last_mut() {
+            Some(before) if before.path == leaf.path => {
+                let text =
+                    [&before.value, &leaf.value].map(|part| part.as_string().unwrap_or_default());
+                before.value = Json::of(&text.concat());
+            }
+            _ => leaves.push(leaf),
+        }
+    }
+    leaves
+}
+
+/// A text in parts of at most so many bytes, cut between characters.
+pub(super) fn parts(text: &str, bytes: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (part, left) = rest.split_at(rest.floor_char_boundary(bytes));
+        rest = left;
+        Some(part)
+    })
+}

@@ -1,0 +1,205 @@
+//! Streams over real sockets.
+
+use std::{io::Write as _, sync::Arc, time::Duration};
+
+use domain::{Deltas, FinishReason, Message, Role, seams::ProviderErrorKind as Kind};
+use flate2::{Compression, write::GzEncoder};
+use futures_util::StreamExt;
+use tokio::time::{Instant, timeout};
+
+use super::*;
+use crate::{
+    openai::OpenAi,
+    wire::tests::{Host, client, target},
+};
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
+const TEXT: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"}}]}\n\n";
+const FINISH: &str =
+    "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+const DONE: &str = "data: [DONE]\n\n";
+
+/// Asks with 1 s until the first event.
+async fn ask(host: &Host) -> Result<Deltas, ProviderError> {
+    let provider = HttpProvider::new(OpenAi, Arc::new(client(&[])));
+    let target = Target {
+        timeout: Duration::from_secs(1),
+        ..target(&host.url())
+    };
+    let request = ChatRequest {
+        messages: vec![Message::text(Role::User, "x")],
+        demand: None,
+    };
+    provider.chat_stream(&target, &request).await
+}
+
+/// How a stream that begins with a text goes on.
+async fn after_text(host: &Host) -> Result<Delta, (Kind, String)> {
+    let mut deltas = ask(host).await.unwrap();
+    let first = deltas.next().await.unwrap().unwrap();
+    assert_eq!(first, Delta::Text("Hello".to_owned()));
+    let next = deltas.next().await.unwrap();
+    assert!(deltas.next().await.is_none());
+    next.map_err(|error| (error.kind, error.reason))
+}
+
+fn end() -> Delta {
+    Delta::End {
+        finish_reason: FinishReason::Stop,
+        usage: None,
+    }
+}
+
+fn chunked(events: &[&str]) -> String {
+    let chunk = |event: &&str| format!("{:x}\r\n{event}\r\n", event.len());
+    let chunks: String = events.iter().map(chunk).collect();
+    format!("{HEAD}transfer-encoding: chunked\r\n\r\n{chunks}")
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_own_end_or_with_the_body_after_it() {
+    let bodies = [
+        chunked(&[TEXT, FINISH, DONE, "more"]),
+        chunked(&[TEXT, FINISH, ""]),
+        format!("{HEAD}\r\n{TEXT}{FINISH}"),
+        format!("HTTP/1.1 200 OK\r\n\r\n{TEXT}{FINISH}{DONE}"),
+    ];
+
+    for body in bodies {
+        let host = Host::saying(body.clone()).await;
+        assert_eq!(after_text(&host).await, Ok(end()), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_request_has_no_stream() {
+    let answer = "HTTP/1.1 503 Busy\r\nretry-after: 2\r\ncontent-length: 2\r\n\r\nno";
+    let host = Host::saying(answer).await;
+
+    let error = ask(&host).await.err().unwrap();
+
+    assert_eq!((error.kind, error.status), (Kind::Overloaded, Some(503)));
+    assert_eq!(error.retry_after, Some(Duration::from_secs(2)));
+    assert_eq!(error.reason, "no");
+}
+
+#[tokio::test]
+async fn time_runs_out_before_the_first_event_and_between_two() {
+    let silent = Host::stalling_after("").await;
+    let commenting = Host::stalling_after(chunked(&[": patience\n\n"])).await;
+    let stalling = Host::stalling_after(chunked(&[TEXT, FINISH])).await;
+
+    for host in [silent, commenting] {
+        let start = Instant::now();
+        let error = ask(&host).await.err().unwrap();
+        assert_eq!(error.kind, Kind::Timeout);
+        assert_eq!(error.reason, "the provider did not answer within 1 s");
+        assert!(start.elapsed() < Duration::from_secs(3));
+    }
+    let stood_still = "the provider's stream stood still for 0.3 s".to_owned();
+    assert_eq!(
+        after_text(&stalling).await,
+        Err((Kind::Timeout, stood_still))
+    );
+}
+
+#[tokio::test]
+async fn broken_connections_and_garbled_streams_are_told_apart() {
+    let half = &TEXT[..30];
+    let broke = "the connection to the provider broke";
+    let garbled = "the provider's stream is garbled";
+    let broke_off = "the provider's stream broke off";
+    let no_json = "the provider's answer is not JSON";
+    let with_length = format!("{HEAD}content-length: 999\r\n\r\n{TEXT}{half}");
+    let bad_framing = chunked(&[TEXT]) + "what?\r\n";
+    let bad_gzip = format!("{HEAD}content-encoding: gzip\r\ncontent-length: 2\r\n\r\n{{}}");
+    let cases = [
+        (chunked(&[TEXT, half]), Kind::Connection, broke),
+        (with_length, Kind::Connection, broke),
+        (bad_framing, Kind::Protocol, garbled),
+        (chunked(&[TEXT, half, ""]), Kind::Protocol, broke_off),
+        (chunked(&[TEXT, DONE, ""]), Kind::Protocol, broke_off),
+        (chunked(&[TEXT, "data: {\n\n"]), Kind::Protocol, no_json),
+    ];
+
+    for (body, kind, reason) in cases {
+        let host = Host::saying(body.clone()).await;
+        let expected = Err((kind, reason.to_owned()));
+        assert_eq!(after_text(&host).await, expected, "{body}");
+    }
+    let mut no_text = chunked(&[]).into_bytes();
+    no_text.extend(b"9\r\ndata: \xff\n\n\r\n");
+    for body in [bad_gzip.into_bytes(), no_text] {
+        let error = ask(&Host::saying(body).await).await.err().unwrap();
+        assert_eq!(
+            (error.kind, error.reason.as_str()),
+            (Kind::Protocol, garbled)
+        );
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_stream_closes_the_connection_at_once() {
+    let mut host = Host::stalling_after(chunked(&[TEXT])).await;
+    let deltas = ask(&host).await.unwrap();
+    assert!(host.requests.recv().await.unwrap().starts_with("POST /v1/"));
+
+    drop(deltas);
+
+    let closed = timeout(Duration::from_secs(1), host.requests.recv()).await;
+    assert_eq!(closed.unwrap().unwrap(), "closed: true");
+}
+
+#[tokio::test]
+async fn dropping_the_request_before_its_first_event_closes_the_connection_at_once() {
+    let mut host = Host::stalling_after(chunked(&[": patience\n\n"])).await;
+
+    let asked = timeout(Duration::from_millis(300), ask(&host)).await;
+
+    assert!(asked.is_err());
+    host.requests.recv().await.unwrap();
+    let closed = timeout(Duration::from_secs(1), host.requests.recv()).await;
+    assert_eq!(closed.unwrap().unwrap(), "closed: true");
+}
+
+#[tokio::test]
+async fn floods_are_given_up() {
+    let line = format!(": {}\n", "x".repeat(64 * 1024));
+    let endless_comments = format!("{HEAD}\r\n{TEXT}{}{FINISH}", line.repeat(1025));
+    let huge_event = format!("{HEAD}\r\n{TEXT}data: {}", "x".repeat(1024 * 1024));
+    let zeros = format!("{TEXT}data: {}", "0".repeat(80 * 1024 * 1024));
+    let mut bomb = GzEncoder::new(Vec::new(), Compression::fast());
+    bomb.write_all(zeros.as_bytes()).unwrap();
+    let mut packed = format!("{HEAD}content-encoding: gzip\r\n\r\n").into_bytes();
+    packed.extend(bomb.finish().unwrap());
+
+    for body in [
+        endless_comments.into_bytes(),
+        huge_event.into_bytes(),
+        packed,
+    ] {
+        let host = Host::saying(body).await;
+        let too_large = "the provider's answer is too large".to_owned();
+        assert_eq!(after_text(&host).await, Err((Kind::Protocol, too_large)));
+    }
+}
+
+#[tokio::test]
+async fn compression_is_not_asked_for_and_does_not_hold_events_back() {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(TEXT.as_bytes()).unwrap();
+    packed.flush().unwrap();
+    let begun = packed.get_ref().clone();
+    let head = format!("{HEAD}content-encoding: gzip\r\n\r\n");
+    let mut answer = head.into_bytes();
+    answer.extend(begun);
+    let mut host = Host::stalling_after(answer).await;
+
+    let mut deltas = ask(&host).await.unwrap();
+
+    let text = Delta::Text("Hello".to_owned());
+    assert_eq!(deltas.next().await.unwrap().unwrap(), text);
+    let asked = host.requests.recv().await.unwrap();
+    assert!(asked.contains("accept-encoding: identity\r\n"), "{asked}");
+    assert!(asked.contains("accept: text/event-stream, application/json\r\n"));
+}

@@ -1,0 +1,279 @@
+//! Streams of chat completions: chunks in, deltas out.
+//!
+//! A stream has ended when a choice named its reason and `[DONE]`, or the body's end, followed; the count of tokens
+//! may come in between. Anything else that stops is a stream that broke off.
+
+use domain::{Delta, FinishReason, Usage};
+use serde_json::Value;
+
+use super::{
+    answer::{self, arguments, content, finish_reason},
+    demand::Reading,
+    fault,
+    wrap::Unwrapping,
+};
+use crate::{
+    adapter::Decoder,
+    wire::{Event, Fault},
+};
+
+const DONE: &str = "[DONE]";
+
+/// Reads one stream.
+pub(crate) struct ChunkDecoder {
+    reading: Reading,
+    unwrapping: Option<Unwrapping>,
+    source: Source,
+    has_spoken: bool,
+    finish_reason: Option<FinishReason>,
+    usage: Option<Usage>,
+}
+
+/// Where the answer's text comes from; the first that has any gives it all.
+enum Source {
+    /// Not known yet. White space may be a model breathing before it calls, so it waits here.
+    Open { blank: String },
+    /// The content.
+    Content,
+    /// The arguments of the first tool call.
+    Call,
+}
+
+impl ChunkDecoder {
+    /// Reads the answer to a request of that `reading`.
+    pub(super) fn new(reading: Reading) -> Self {
+        Self {
+            unwrapping: reading.unwrapping(),
+            reading,
+            source: Source::Open {
+                blank: String::new(),
+            },
+            has_spoken: false,
+            finish_reason: None,
+            usage: None,
+        }
+    }
+
+    fn chunk(&mut self, data: &str) -> Result<Vec<Delta>, Fault> {
+        let chunk = answer::answer(data.as_bytes())?;
+        let choices = chunk["choices"].as_array();
+        // Azure's first chunk and the one with the count have no choice; of several answers, one was asked for.
+        let choice = choices.and_then(|choices| choices.iter().find(|choice| is_first(choice)));
+        let choice = choice.unwrap_or(&Value::Null);
+        if let Some(error) = choice.get("error").filter(|error| !error.is_null()) {
+            return Err(fault::of_error(error));
+        }
+        // Groq and Moonshot have places of their own for it. Some count on from chunk to chunk: the last holds.
+        let counts = [&chunk["usage"], &chunk["x_groq"]["usage"], &choice["usage"]];
+        let counted = counts.into_iter().find_map(answer::usage);
+        self.usage = counted.or(self.usage);
+        // Some say nothing with an empty text rather than with `null`.
+        let reason = choice["finish_reason"].as_str();
+        if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
+            self.finish_reason = Some(finish_reason(Some(reason))?);
+        }
+        Ok(self.deltas(choice))
+    }
+
+    fn deltas(&mut self, choice: &Value) -> Vec<Delta> {
+        // A host that does not stream may still send its one message as an event.
+        let message = match &choice["delta"] {
+            Value::Null if !self.has_spoken => &choice["message"],
+            delta => delta,
+        };
+        let text = self.content(content(&message["content"]));
+        let call = message["tool_calls"].as_array();
+        let call = call.and_then(|calls| calls.iter().find(|call| is_first(call)));
+        let called = arguments(message, call.unwrap_or(&Value::Null));
+        let called = self.call(&called);
+        let refusal = message["refusal"].as_str().unwrap_or_default();
+        let deltas = [
+            Some(text + &called)
+                .filter(|text| !text.is_empty())
+                .map(Delta::Text),
+            Some(refusal)
+                .filter(|text| !text.is_empty())
+                .map(|text| Delta::Refusal(text.to_owned())),
+        ];
+        let deltas: Vec<Delta> = deltas.into_iter().flatten().collect();
+        self.has_spoken |= !deltas.is_empty();
+        deltas
+    }
+
+    fn content(&mut self, text: String) -> String {
+        match &mut self.source {
+            Source::Call => String::new(),
+            Source::Content => text,
+            Source::Open { blank } => {
+                blank.push_str(&text);
+                if text.trim().is_empty() {
+                    return String::new();
+                }
+                let text = std::mem::take(blank);
+                self.source = Source::Content;
+                text
+            }
+        }
+    }
+
+    fn call(&mut self, text: &str) -> String {
+        if text.is_empty() || matches!(self.source, Source::Content) {
+            return String::new();
+        }
+        self.source = Source::Call;
+        match &mut self.unwrapping {
+            Some(unwrapping) => unwrapping.push(text),
+            None => text.to_owned(),
+        }
+    }
+
+    /// What was held back.
+    fn rest(&mut self) -> String {
+        match (&mut self.source, &mut self.unwrapping) {
+            (Source::Open { blank }, _) => std::mem::take(blank),
+            (Source::Call, Some(unwrapping)) => unwrapping.finish(),
+            (Source::Call | Source::Content, _) => String::new(),
+        }
+    }
+
+    /// A fault before the first delta may be about the demand; after it, the host has taken that.
+    fn blamed(&self, fault: Fault) -> Fault {
+        if self.has_spoken {
+            fault
+        } else {
+            self.reading.fault(fault)
+        }
+    }
+}
+
+impl Decoder for ChunkDecoder {
+    fn push(&mut self, event: &Event) -> Result<Vec<Delta>, Fault> {
+        let data = event.data.trim();
+        let deltas = match (event.name.as_str(), data) {
+            (_, "") => Ok(Vec::new()),
+            (_, DONE) => self.finish(),
+            ("error", data) => Err(fault::of_event(data)),
+            (_, data) => self.chunk(data),
+        };
+        deltas.map_err(|fault| self.blamed(fault))
+    }
+
+    fn finish(&mut self) -> Result<Vec<Delta>, Fault> {
+        let finish_reason = self
+            .finish_reason
+            .ok_or_else(|| Fault::protocol("the provider's stream broke off"))?;
+        let rest = Some(self.rest()).filter(|rest| !rest.is_empty());
+        let usage = self.usage;
+        let end = Delta::End {
+            finish_reason,
+            usage,
+        };
+        Ok(rest.map(Delta::Text).into_iter().chain([end]).collect())
+    }
+}
+
+/// Whether it is the first of its list by its own number; one without a number is.
+fn is_first(item: &Value) -> bool {
+    matches!(item["index"].as_u64(), None | Some(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::wire::tests::events;
+
+    /// What comes of a body that ends there: its text, and whether its end was an orderly one.
+    fn read(body: &[u8]) -> (String, Option<(FinishReason, Option<Usage>)>) {
+        let mut decoder = ChunkDecoder::new(Reading::default());
+        let mut text = String::new();
+        let mut end = None;
+        let mut take = |deltas: Result<Vec<Delta>, Fault>| {
+            for delta in deltas.unwrap_or_default() {
+                match delta {
+                    Delta::Text(piece) => text += &piece,
+                    Delta::Refusal(_) => {}
+                    Delta::End {
+                        finish_reason,
+                        usage,
+                    } => end = Some((finish_reason, usage)),
+                }
+            }
+        };
+        let events = events(body);
+        let is_done = events.iter().any(|event| event.data == DONE);
+        for event in &events {
+            take(decoder.push(event));
+        }
+        if !is_done {
+            take(decoder.finish());
+        }
+        (text, end)
+    }
+
+    const FINISH: &str =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\r\n\r\n";
+
+    fn recorded() -> String {
+        let chunk = |text: &str| {
+            let delta = serde_json::json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": null}]});
+            format!("data: {delta}\n\n")
+        };
+        let count = r#"data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}"#;
+        let begun = ["", "Hel", "lo\u{e5}", " you"].map(chunk).concat();
+        format!(": hi\n\n{begun}{FINISH}{count}\n\ndata: [DONE]\n\n")
+    }
+
+    #[test]
+    fn a_stream_cut_after_any_byte_ends_in_order_only_with_its_finish_chunk() {
+        let body = recorded();
+        // The line feed after the last carriage return is not needed.
+        let finished = body.find(FINISH).unwrap() + FINISH.len() - 1;
+
+        for cut in 0..=body.len() {
+            let (text, end) = read(&body.as_bytes()[..cut]);
+            assert_eq!(end.is_some(), cut >= finished, "{cut}");
+            assert!("Hello\u{e5} you".starts_with(&text), "{cut}: {text}");
+        }
+        let usage = Usage {
+            input_tokens: 9,
+            output_tokens: 2,
+            reasoning_tokens: 0,
+        };
+        let whole = (
+            "Hello\u{e5} you".to_owned(),
+            Some((FinishReason::Stop, Some(usage))),
+        );
+        assert_eq!(read(body.as_bytes()), whole);
+    }
+
+    #[test]
+    fn a_stream_cut_at_any_event_ends_in_order_only_with_its_finish_chunk() {
+        let body = recorded().replace("\r\n", "\n");
+        let events: Vec<&str> = body.split_inclusive("\n\n").collect();
+        let finish = FINISH.replace("\r\n", "\n");
+
+        for count in 0..=events.len() {
+            let given = &events[..count];
+            let (_, end) = read(given.concat().as_bytes());
+            assert_eq!(end.is_some(), given.contains(&finish.as_str()), "{count}");
+            // The end that the host declares is none without a reason.
+            let (_, end) = read((given.concat() + "data: [DONE]\n\n").as_bytes());
+            assert_eq!(end.is_some(), given.contains(&finish.as_str()), "{count}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_no_panic(data in "\\PC{0,40}|(\\{|\\}|\\[|\\]|\"choices\"|\"delta\"|:|,|null|0){0,30}") {
+            let mut decoder = ChunkDecoder::new(Reading::default());
+            let event = Event { name: String::new(), data };
+
+            let pushed = decoder.push(&event);
+
+            let has_ended = |deltas: Vec<Delta>| deltas.iter().any(|it| matches!(it, Delta::End { .. }));
+            prop_assert!(!pushed.is_ok_and(has_ended));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The subset of JSON Schema that some models keep without fail: who keeps which, schemas brought into it, and answers
+//! brought back.
+//!
+//! In the subset every property is required and no other is allowed, so an optional one becomes one that may be `null`.
+//! What the subset lacks is not left out: such a schema is not carried, and the model is asked without a promise.
+
+mod rewrite;
+mod shape;
+
+pub(super) use rewrite::rewritten;
+pub(super) use shape::emptied;
+
+/// What a host holds its models to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Subset {
+    /// Whether bounds, patterns and formats are kept.
+    has_bounds: bool,
+    /// Whether references to definitions are.
+    has_references: bool,
+    /// How deep objects and arrays may be nested.
+    max_depth: usize,
+    /// How many properties there may be in all.
+    max_properties: usize,
+    /// How many values all lists of allowed values may have together.
+    max_values: usize,
+    /// How many characters names and allowed values may have together.
+    max_characters: usize,
+}
+
+/// As of <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
+const FULL: Subset = Subset {
+    has_bounds: true,
+    has_references: true,
+    max_depth: 10,
+    max_properties: 5000,
+    max_values: 1000,
+    max_characters: 120_000,
+};
+/// What all the others share: <https://console.groq.com/docs/structured-outputs> and
+/// <https://inference-docs.cerebras.ai/capabilities/structured-outputs>.
+const PLAIN: Subset = Subset {
+    has_bounds: false,
+    has_references: false,
+    max_depth: 10,
+    max_properties: 100,
+    max_values: 500,
+    max_characters: 4000,
+};
+
+/// Models of one host.
+struct Keeper {
+    provider: &'static str,
+    /// What stands before the models' own names there.
+    vendor: &'static str,
+    models: &'static [Named],
+    subset: Subset,
+}
+
+/// A name, or the names that begin with it.
+enum Named {
+    Exactly(&'static str),
+    Family(&'static str),
+    /// Dated names of a family, from that one on.
+    Since {
+        family: &'static str,
+        first: &'static str,
+    },
+}
+
+const OPENAI: &[Named] = &[
+    Named::Exactly("gpt-4o"),
+    Named::Since {
+        family: "gpt-4o-20",
+        first: "gpt-4o-2024-08-06",
+    },
+    Named::Exactly("gpt-4o-mini"),
+    Named::Family("gpt-4o-mini-20"),
+    Named::Family("gpt-4.1"),
+    Named::Family("gpt-5"),
+    Named::Exactly("o1"),
+    Named::Family("o1-20"),
+    Named::Exactly("o3"),
+    Named::Family("o3-20"),
+    Named::Exactly("o3-mini"),
+    Named::Family("o3-mini-20"),
+    Named::Exactly("o4-mini"),
+    Named::Family("o4-mini-20"),
+];
+const GPT_OSS: &[Named] = &[
+    Named::Exactly("gpt-oss-20b"),
+    Named::Exactly("gpt-oss-120b"),
+];
+
+const KEEPERS: [Keeper; 4] = [
+    Keeper {
+        provider: "openai",
+        vendor: "",
+        models: OPENAI,
+        subset: FULL,
+    },
+    Keeper {
+        provider: "openrouter",
+        vendor: "openai/",
+        models: OPENAI,
+        subset: FULL,
+    },
+    Keeper {
+        provider: "groq",
+        vendor: "openai/",
+        models: GPT_OSS,
+        subset: PLAIN,
+    },
+    Keeper {
+        provider: "cerebras",
+        vendor: "",
+        models: GPT_OSS,
+        subset: PLAIN,
+    },
+];
+
+/// The subset that a model is known to keep.
+pub(super) fn subset(provider: &str, model: &str) -> Option<&'static Subset> {
+    let keeper = KEEPERS.iter().find(|keeper| {
+        let name = model.strip_prefix(keeper.vendor);
+        keeper.provider == provider
+            && name.is_some_and(|name| keeper.models.iter().any(|named| named.is_for(name)))
+    });
+    keeper.map(|keeper| &keeper.subset)
+}
+
+impl Named {
+    fn is_for(&self, name: &str) -> bool {
+        match self {
+            Self::Exactly(known) => name == *known,
+            Self::Family(family) => name.starts_with(family),
+            Self::Since { family, first } => name.starts_with(family) && name >= *first,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

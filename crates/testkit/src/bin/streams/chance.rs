@@ -1,0 +1,41 @@
+//! Chance that a seed brings back.
+
+use std::time::Duration;
+
+/// A sequence of numbers (splitmix64).
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Returns a time below `limit`, which must be less than some days.
+    pub(crate) fn below(&mut self, limit: Duration) -> Duration {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        let micros = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
+        Duration::from_micros(mixed % micros.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_brings_the_same_moments_back_and_all_are_within_the_limit() {
+        let limit = Duration::from_millis(10);
+        let moments = |seed| {
+            let mut chance = Chance::new(seed);
+            std::array::from_fn::<Duration, 100, _>(|_| chance.below(limit))
+        };
+
+        assert_eq!(moments(7), moments(7));
+        assert_ne!(moments(7), moments(8));
+        assert!(moments(7).iter().all(|moment| *moment < limit));
+    }
+}
