@@ -190,11 +190,8 @@ impl Asking {
         if walk.spend_answer() {
             return Ok(());
         }
-        Err(Missed::ForGood(never_fitted(
-            walk.call,
-            &generation.text,
-            complaint.faults.clone(),
-        )))
+        let faults = complaint.faults.clone();
+        Err(Missed::ForGood(walk.never_fitted(&generation.text, faults)))
     }
 }
 
@@ -206,6 +203,17 @@ impl Walk<'_> {
             .answers_left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend);
         before.is_ok_and(|left| left > 1)
+    }
+
+    /// That no answer satisfied the output schema.
+    pub(super) fn never_fitted(&self, last: &str, faults: Vec<String>) -> Error {
+        let allowed = self.call.definition().configuration.max_attempts();
+        let left = self.answers_left.load(Ordering::Relaxed);
+        let mut detail = CallDetail::because("the answer does not satisfy the output schema");
+        detail.attempts = Some(allowed.saturating_sub(left));
+        detail.last_output = Some(last.chars().take(LAST_OUTPUT_CHARS).collect());
+        detail.validation_errors = Some(faults);
+        Error::call(Code::StructuredGeneration, detail)
     }
 }
 
@@ -260,14 +268,4 @@ pub(super) fn refuse_a_refusal(
         Code::ContentPolicyViolation,
         CallDetail::because(reason),
     )))
-}
-
-/// That no answer satisfied the output schema.
-pub(super) fn never_fitted(call: &Call, last: &str, faults: Vec<String>) -> Error {
-    let attempts = call.definition().configuration.max_attempts();
-    let mut detail = CallDetail::because("the answer does not satisfy the output schema");
-    detail.attempts = Some(attempts);
-    detail.last_output = Some(last.chars().take(LAST_OUTPUT_CHARS).collect());
-    detail.validation_errors = Some(faults);
-    Error::call(Code::StructuredGeneration, detail)
 }

@@ -232,6 +232,7 @@ impl Calls {
         caller_gone: CancellationToken,
         sink: Option<&mut Sink>,
     ) -> Ending {
+        let _under_way = UnderWay::begin();
         let company = Company::default();
         let stalled = sink.as_ref().map(|sink| sink.stalled()).unwrap_or_default();
         let answer = Box::pin(self.answer(call, ledger, &company, sink));
@@ -342,6 +343,22 @@ impl Calls {
             self.deadline.as_secs_f64()
         );
         Error::call(Code::UpstreamTimeout, CallDetail::because(reason))
+    }
+}
+
+/// Counts a call among those under way until it is dropped.
+struct UnderWay;
+
+impl UnderWay {
+    fn begin() -> Self {
+        metrics::gauge!("gatewright_calls_under_way").increment(1);
+        Self
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        metrics::gauge!("gatewright_calls_under_way").decrement(1);
     }
 }
 

@@ -1,0 +1,176 @@
+//! The `meta` of a call's span (`interface.md` 8.3).
+
+use domain::{
+    Cost, CostStatus, FinishReason, Json, Kept, ModelName, Observation, Rung, Tags, Usage,
+};
+use serde::Serialize;
+
+use crate::calls::{
+    Answer,
+    ledger::{Entry, Ledger, Shown, Status, elapsed_ms},
+    open::Call,
+    pieces::Mending,
+};
+
+use super::Ending;
+
+/// The members of `meta` (`interface.md` 8.3) that are known when a call begins.
+#[derive(Serialize)]
+pub(super) struct Beginning<'a> {
+    tags: &'a Tags,
+    function_id: domain::FunctionId,
+    function_name: &'a str,
+    revision_id: domain::RevisionId,
+    streamed: bool,
+}
+
+/// The other members of `meta`.
+#[derive(Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the members are the contract's"
+)]
+struct Meta<'a> {
+    #[serde(flatten)]
+    beginning: Beginning<'a>,
+    model: Option<&'a ModelName>,
+    models_tried: Vec<Tried<'a>>,
+    attempts: usize,
+    cached: bool,
+    finish_reason: Option<FinishReason>,
+    usage: Usage,
+    cost: Cost,
+    cost_status: CostStatus,
+    latency_ms: u64,
+    few_shot_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    few_shot: Option<&'a Shown>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rung: Option<Rung>,
+    /// Why it was not the firmest rung.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rung_reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    mended: &'a [Mending],
+    #[serde(skip_serializing_if = "is_false")]
+    failover: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    usage_estimated: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    observer: Option<&'a Observation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_type: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Tried<'a> {
+    model: &'a ModelName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rung: Option<Rung>,
+    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'static str>,
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream_status: Option<u16>,
+    #[serde(skip_serializing_if = "is_false")]
+    hedge: bool,
+    ms: u64,
+    usage: Usage,
+    cost: Cost,
+}
+
+impl<'a> Beginning<'a> {
+    /// What is known of it then.
+    pub(super) fn of(call: &'a Call, streamed: bool) -> Self {
+        Self {
+            tags: &call.request.tags,
+            function_id: call.function.id,
+            function_name: call.function.name.as_str(),
+            revision_id: call.callee.revision.id,
+            streamed,
+        }
+    }
+}
+
+/// The whole of it, when the call has ended.
+pub(super) fn meta(
+    beginning: Beginning<'_>,
+    (call, ledger, ending): (&Call, &Ledger, &Ending),
+    observer: Option<&Observation>,
+    truncated: bool,
+) -> Json {
+    let answer = match ending {
+        Ending::Answered(answer) => Some(answer),
+        _ => None,
+    };
+    let (model, finish_reason) = match ending {
+        Ending::Answered(Answer {
+            model,
+            finish_reason,
+            ..
+        })
+        | Ending::Kept(Kept {
+            model,
+            finish_reason,
+            ..
+        }) => (Some(model), Some(*finish_reason)),
+        _ => (None, None),
+    };
+    let (usage, bill) = (ledger.usage(), ledger.bill());
+    let rung = answer.and_then(|answer| answer.rung.as_ref());
+    let shown = ledger.few_shot();
+    let entries = ledger.entries();
+    Json::of(&Meta {
+        beginning,
+        model,
+        models_tried: entries.iter().map(Tried::from).collect(),
+        attempts: entries.len(),
+        cached: matches!(ending, Ending::Kept(_)),
+        finish_reason,
+        usage,
+        cost: bill.cost,
+        cost_status: bill.status,
+        latency_ms: elapsed_ms(call.began),
+        few_shot_count: shown.map_or(0, |shown| shown.entries.len()),
+        few_shot: shown,
+        rung: rung.map(|rung| rung.rung),
+        rung_reason: rung.and_then(|rung| rung.why.as_deref()),
+        mended: answer.map_or(&[], |answer| &answer.mended),
+        failover: answer.is_some_and(|answer| answer.failover),
+        usage_estimated: entries.iter().any(|entry| entry.usage_estimated),
+        truncated,
+        observer,
+        error_type: match ending {
+            Ending::Failed(error) => Some(error.code.name()),
+            _ => None,
+        },
+    })
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands out references"
+)]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl<'a> From<&'a Entry> for Tried<'a> {
+    fn from(entry: &'a Entry) -> Self {
+        Self {
+            model: &entry.model,
+            rung: entry.rung,
+            status: entry.status,
+            class: entry.class,
+            reason: entry.reason.as_deref(),
+            upstream_status: entry.upstream_status,
+            hedge: entry.is_hedge,
+            ms: entry.ms,
+            usage: entry.usage,
+            cost: entry.bill.map(|bill| bill.cost).unwrap_or_default(),
+        }
+    }
+}
