@@ -26,7 +26,8 @@ use crate::{
     extract::lock,
     problem::Problem,
     routes::{
-        calls, datasets, feedback, functions, health, inline, metrics, models, spans, streams,
+        aliases, calls, datasets, feedback, functions, health, inline, metrics, models, spans,
+        streams,
     },
     schemas,
 };
@@ -44,7 +45,7 @@ use crate::{
     tags(
         (name = "functions", description = "Stored tasks and their revisions"),
         (name = "calls", description = "Executing functions"),
-        (name = "models", description = "Models that a project registers"),
+        (name = "models", description = "Models that a project registers, and names for lists of models"),
         (name = "spans", description = "What was recorded"),
         (name = "datasets", description = "The examples that belong to a function"),
     )
@@ -88,6 +89,8 @@ fn v2() -> OpenApiRouter<Doors> {
         .routes(routes!(inline::stream))
         .routes(routes!(models::register, models::list))
         .routes(routes!(models::get, models::change, models::delete))
+        .routes(routes!(aliases::create, aliases::list))
+        .routes(routes!(aliases::get, aliases::change, aliases::delete))
         .routes(routes!(spans::create))
         .routes(routes!(spans::get, spans::change, spans::delete))
         .routes(routes!(feedback::give))
@@ -105,13 +108,15 @@ fn by_name() -> Router<Doors> {
     Router::new()
         .route("/functions/by-name/{*name}", get(functions::get_by_name))
         .route("/models/custom/by-name/{*name}", get(models::get_by_name))
+        .route("/models/aliases/by-name/{*name}", get(aliases::get_by_name))
 }
 
 /// The API document, as text.
 pub(crate) static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
     let v2 = v2()
         .routes(routes!(functions::get_by_name))
-        .routes(routes!(models::get_by_name));
+        .routes(routes!(models::get_by_name))
+        .routes(routes!(aliases::get_by_name));
     let mut document = Head::openapi();
     document.merge(OpenApiRouter::<Doors>::new().nest("/v2", v2).into_openapi());
     for (path, item) in &mut document.paths.paths {

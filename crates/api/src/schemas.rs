@@ -27,6 +27,11 @@ pub(crate) struct FunctionName(String);
 #[schema(value_type = String, min_length = 3, max_length = 255, pattern = "^[^/]+/(.|\\n)+$", examples("openai/gpt-4.1-mini"))]
 pub(crate) struct Identifier(String);
 
+/// `<provider>/<model_name>`, or the name of a custom model or an alias.
+#[derive(Serialize, ToSchema)]
+#[schema(value_type = String, min_length = 1, max_length = 255, pattern = "^[^/]+(/(.|\\n)+)?$", examples("openai/gpt-4.1-mini"))]
+pub(crate) struct ModelName(String);
+
 /// RFC 3339 in UTC with six fraction digits.
 #[derive(Serialize, ToSchema)]
 #[schema(value_type = String, format = DateTime, examples("2025-01-31T12:00:00.123456Z"))]
@@ -76,7 +81,7 @@ pub(crate) enum ModelKind {
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum ModelSpec {
-    /// `<provider>/<model_name>`, or the name of a custom model.
+    /// `<provider>/<model_name>`, or the name of a custom model or an alias.
     Name(String),
     /// With what is sent along.
     Choice(ModelChoice),
@@ -88,7 +93,7 @@ pub(crate) enum ModelSpec {
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum ModelItem {
-    /// `<provider>/<model_name>`, or the name of a custom model.
+    /// `<provider>/<model_name>`, or the name of a custom model or an alias.
     Name(String),
     /// With what is sent along.
     Choice(ModelChoice),
@@ -97,7 +102,7 @@ pub(crate) enum ModelItem {
 /// A model with what is sent along.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ModelChoice {
-    /// `<provider>/<model_name>`, or the name of a custom model. `model` is taken as well.
+    /// `<provider>/<model_name>`, or the name of a custom model or an alias. `model` is taken as well.
     #[schema(required = false)]
     name: String,
     /// Passed to the model on each invocation.

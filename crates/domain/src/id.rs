@@ -61,6 +61,8 @@ ids! {
     DatasetId,
     /// A registered custom model.
     ModelId,
+    /// A name that stands for a list of models.
+    AliasId,
     /// One recorded step.
     SpanId,
     /// The tree of spans under one root.

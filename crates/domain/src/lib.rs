@@ -3,6 +3,7 @@
 //! Nothing here does I/O, reads a clock or knows a provider. Values that come from outside are parsed once, at
 //! construction: a [`FunctionName`] in hand is a valid one.
 
+mod alias;
 mod call;
 mod chat;
 mod cost;
@@ -23,6 +24,7 @@ mod usage;
 
 pub mod seams;
 
+pub use alias::{Alias, Named};
 pub use call::{CallRequest, CallResult, Example, Kept, Output, Tags};
 pub use chat::{
     ChatRequest, Delta, Deltas, Demand, FinishReason, Generation, Message, Part, Role, Rung,
@@ -34,8 +36,8 @@ pub use function::{
     Callee, Definition, Function, FunctionFilter, FunctionName, FunctionSort, Revision, RevisionRef,
 };
 pub use id::{
-    DatasetId, EntryId, FunctionId, MetricId, ModelId, ProjectId, RevisionId, SpanId, TokenId,
-    TraceId,
+    AliasId, DatasetId, EntryId, FunctionId, MetricId, ModelId, ProjectId, RevisionId, SpanId,
+    TokenId, TraceId,
 };
 pub use invalid::Invalid;
 pub use json::{Json, JsonObject, check_strict};

@@ -10,6 +10,7 @@ use thiserror::Error;
 use tokio::sync::Mutex;
 
 use crate::{
+    aliases::Aliases,
     auth::Auth,
     calls::{Calls, Parts},
     datasets::Datasets,
@@ -31,6 +32,8 @@ pub struct Gateway {
     pub functions: Functions,
     /// Custom models.
     pub models: Models,
+    /// Names that stand for lists of models.
+    pub aliases: Aliases,
     /// Calls of functions.
     pub calls: Arc<Calls>,
     /// What was recorded.
@@ -138,6 +141,11 @@ impl Gateway {
                 store: store.clone(),
                 vault,
                 registry,
+                clock: clock.clone(),
+                ids: ids.clone(),
+            },
+            aliases: Aliases {
+                store: store.clone(),
                 clock: clock.clone(),
                 ids: ids.clone(),
             },

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of HTTP, SQL or any provider's name. The doors touch it through [`Gateway`] alone.
 
+mod aliases;
 mod auth;
 mod breaker;
 mod calls;
@@ -22,6 +23,7 @@ mod spans;
 pub mod token;
 mod vault;
 
+pub use aliases::{AliasChange, Aliases, NewAlias};
 pub use auth::{Auth, unauthorized};
 pub use calls::{CallStream, Calls, StreamEvent, StreamForm};
 pub use datasets::{Datasets, NewEntry};

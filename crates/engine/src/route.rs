@@ -1,5 +1,7 @@
 //! Routing: from the models that a revision names to the targets that can be asked, in order.
 
+mod names;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use domain::{
@@ -10,6 +12,7 @@ use domain::{
 use indexmap::IndexMap;
 use serde::Deserialize;
 
+use self::names::Meant;
 use crate::{
     error::{CallDetail, Code, Error},
     line::Line,
@@ -156,15 +159,14 @@ impl Routes {
         scope: ProjectScope,
         spec: &ModelSpec,
     ) -> Result<Route, Error> {
-        let choices = spec.choices();
-        let mut route = Route::with_capacity(choices.len());
-        for choice in choices {
-            let leads_to = self.reach(purpose, scope, choice).await?;
-            route.push(Stop {
-                name: choice.name.clone(),
-                leads_to,
-            });
-        }
+        let meant = names::meant(&*self.store, scope, spec.choices()).await?;
+        let route: Route = meant
+            .into_iter()
+            .map(|meant| Stop {
+                leads_to: self.reach(purpose, &meant),
+                name: meant.choice.name,
+            })
+            .collect();
         if route.iter().any(|stop| stop.leads_to.is_ok()) {
             return Ok(route);
         }
@@ -178,26 +180,18 @@ impl Routes {
         ))
     }
 
-    /// `interface.md` 5.3: custom model by name, by identifier (the newest), configured host.
-    async fn reach(
-        &self,
-        purpose: Purpose,
-        scope: ProjectScope,
-        choice: &ModelChoice,
-    ) -> Result<Result<Reachable, String>, Error> {
-        let name = choice.name.as_str();
-        if let Some(model) = self.store.model_by_name(scope, name).await? {
-            return Ok(self.custom(purpose, choice, &model));
+    fn reach(&self, purpose: Purpose, meant: &Meant) -> Result<Reachable, String> {
+        let Meant { choice, model } = meant;
+        if let Some(model) = model {
+            return self.custom(purpose, choice, model);
         }
         let Some((provider, upstream_name)) = choice.name.split() else {
-            return Ok(Err(format!(
-                "unknown model `{name}`: no custom model has this name"
-            )));
+            return Err(format!(
+                "unknown model `{}`: no custom model or alias has this name",
+                choice.name
+            ));
         };
-        if let Some(model) = self.store.model_by_identifier(scope, name).await? {
-            return Ok(self.custom(purpose, choice, &model));
-        }
-        Ok(self.configured(choice, &provider.to_lowercase(), upstream_name))
+        self.configured(choice, &provider.to_lowercase(), upstream_name)
     }
 
     fn configured(
@@ -208,8 +202,8 @@ impl Routes {
     ) -> Result<Reachable, String> {
         let host = self.registry.host(provider).filter(|host| host.configured).ok_or_else(|| {
             format!(
-                "unknown model `{}`: no custom model has this name or identifier, and the provider `{provider}` is \
-                 not configured on this server",
+                "unknown model `{}`: no custom model or alias has this name or identifier, and the provider \
+                 `{provider}` is not configured on this server",
                 choice.name
             )
         })?;

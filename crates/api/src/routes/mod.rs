@@ -1,5 +1,6 @@
 //! The routes: body types and thin handlers, one file per noun.
 
+pub(crate) mod aliases;
 pub(crate) mod calls;
 pub(crate) mod datasets;
 pub(crate) mod feedback;

@@ -11,5 +11,5 @@ pub use provider::{
     EgressPolicy, Host, Provider, ProviderError, ProviderErrorKind, Registry, Target,
 };
 pub use store::{
-    DatasetStore, FunctionStore, ModelStore, SpanStore, Store, StoreError, TokenStore,
+    AliasStore, DatasetStore, FunctionStore, ModelStore, SpanStore, Store, StoreError, TokenStore,
 };

@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use crate::{
-    CustomModel, Dataset, DatasetId, Definition, Entry, EntryChange, EntryChanges, EntryId,
-    Feedback, Function, FunctionFilter, FunctionId, FunctionName, Metric, MetricId, ModelId,
-    Observation, Page, Paged, Project, ProjectId, ProjectName, ProjectScope, Revision, RevisionId,
-    Span, SpanChange, SpanId, SpanWrite, Timestamp, Token, TokenId, TokenKey, TraceId,
+    Alias, AliasId, CustomModel, Dataset, DatasetId, Definition, Entry, EntryChange, EntryChanges,
+    EntryId, Feedback, Function, FunctionFilter, FunctionId, FunctionName, Metric, MetricId,
+    ModelId, ModelName, Named, Observation, Page, Paged, Project, ProjectId, ProjectName,
+    ProjectScope, Revision, RevisionId, Span, SpanChange, SpanId, SpanWrite, Timestamp, Token,
+    TokenId, TokenKey, TraceId,
 };
 
 /// Why storage could not do what was asked. Variants are what a caller would do differently.
@@ -106,12 +107,9 @@ pub trait ModelStore: Send + Sync {
     /// The model of that name.
     async fn model_by_name(&self, scope: ProjectScope, name: &str) -> Result<Option<CustomModel>>;
 
-    /// The newest model of that identifier.
-    async fn model_by_identifier(
-        &self,
-        scope: ProjectScope,
-        identifier: &str,
-    ) -> Result<Option<CustomModel>>;
+    /// What that name means in the project: the custom model of that name, else the alias, else the newest custom model
+    /// of that identifier.
+    async fn named(&self, scope: ProjectScope, name: &ModelName) -> Result<Option<Named>>;
 
     /// The models of a project by name.
     async fn models(&self, scope: ProjectScope, page: Page) -> Result<Paged<CustomModel>>;
@@ -124,6 +122,28 @@ pub trait ModelStore: Send + Sync {
 
     /// A sealed key of any project, to try the master key on; `None` if no row holds one.
     async fn any_sealed_model(&self) -> Result<Option<CustomModel>>;
+}
+
+/// Aliases of models.
+#[async_trait]
+pub trait AliasStore: Send + Sync {
+    /// Keeps a new alias. [`StoreError::Taken`] if another alias of the project has the name.
+    async fn insert_alias(&self, alias: &Alias) -> Result<()>;
+
+    /// The alias.
+    async fn alias(&self, scope: ProjectScope, id: AliasId) -> Result<Option<Alias>>;
+
+    /// The alias of that name.
+    async fn alias_by_name(&self, scope: ProjectScope, name: &str) -> Result<Option<Alias>>;
+
+    /// The aliases of a project by name.
+    async fn aliases(&self, scope: ProjectScope, page: Page) -> Result<Paged<Alias>>;
+
+    /// Replaces the row of an alias whose `version` is one less. [`StoreError::Stale`] or [`StoreError::Taken`].
+    async fn update_alias(&self, alias: &Alias) -> Result<()>;
+
+    /// Forgets an alias. Says whether it was there.
+    async fn delete_alias(&self, scope: ProjectScope, id: AliasId) -> Result<bool>;
 }
 
 /// Datasets and their entries. A change of an entry raises its dataset's version.
@@ -283,7 +303,9 @@ pub trait TokenStore: Send + Sync {
 
 /// Everything that is kept.
 #[async_trait]
-pub trait Store: FunctionStore + ModelStore + DatasetStore + SpanStore + TokenStore {
+pub trait Store:
+    FunctionStore + ModelStore + AliasStore + DatasetStore + SpanStore + TokenStore
+{
     /// Whether a write would go through now.
     async fn ready(&self) -> Result<()>;
 

@@ -9,6 +9,7 @@
     reason = "tests speak to the server from outside, print what it logs, list cases, and fail by panic"
 )]
 
+mod aliases;
 mod auth;
 mod cache;
 mod calls;
@@ -23,6 +24,7 @@ mod health;
 mod inline;
 mod ladder;
 mod models;
+mod observer;
 mod offline;
 mod operation;
 mod server;

@@ -27,7 +27,9 @@ const TYPED = {
   422: "RequestValidationError",
 };
 // Where the client does not expect a 409, it throws its fallback.
-const UNTYPED = ["functions.update 409", "languageModels.updateCustom 409", "spans.create 409"];
+const UNTYPED = [
+  "functions.update 409", "languageModels.updateCustom 409", "languageModels.updateAlias 409", "spans.create 409",
+];
 // What answers 201.
 const CREATING = ["functions.create", "spans.saveExamples"];
 // What the server sends and this client does not read, everywhere or in some places.
@@ -247,6 +249,13 @@ export const modelOperations = (id = NOBODY) => [
   ["languageModels.getCustom", id],
   ["languageModels.updateCustom", id, { name: "x" }],
   ["languageModels.deleteCustom", id],
+];
+
+/** Every operation on one alias. */
+export const aliasOperations = (id = NOBODY) => [
+  ["languageModels.getAlias", id],
+  ["languageModels.updateAlias", id, { name: "x" }],
+  ["languageModels.deleteAlias", id],
 ];
 
 /** Every operation on one dataset. */

@@ -35,7 +35,10 @@ TYPED = {
 # What answers 201.
 CREATING = {"functions.create", "spans.save_examples"}
 # Where the client does not expect a 409, it raises its fallback.
-UNTYPED = {("functions.update", 409), ("language_models.update_custom", 409), ("spans.create", 409)}
+UNTYPED = {
+    ("functions.update", 409), ("language_models.update_custom", 409), ("language_models.update_alias", 409),
+    ("spans.create", 409),
+}
 # What the server sends and this client does not read, everywhere or in some places.
 UNREAD = {
     "is_v3", "provider", "type", "feedback", "beta.evaluation", "invocation.stream.failover",
@@ -327,6 +330,15 @@ def model_operations(model_id=NOBODY):
         ("language_models.get_custom", {"model_id": model_id}),
         ("language_models.update_custom", {"model_id": model_id, "name": "x"}),
         ("language_models.delete_custom", {"model_id": model_id}),
+    ]
+
+
+def alias_operations(alias_id=NOBODY):
+    """Every operation on one alias."""
+    return [
+        ("language_models.get_alias", {"alias_id": alias_id}),
+        ("language_models.update_alias", {"alias_id": alias_id, "name": "x"}),
+        ("language_models.delete_alias", {"alias_id": alias_id}),
     ]
 
 

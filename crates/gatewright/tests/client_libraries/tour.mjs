@@ -12,8 +12,8 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 
 import {
-  CALLS, CASES, INPUT_SCHEMA, NOBODY, OUTPUT_SCHEMA, SERVER, SETTINGS, Client, atLatest, atRevision, datasetOperations,
-  fresh, functionOperations, modelOperations, same, spanOperations,
+  CALLS, CASES, INPUT_SCHEMA, NOBODY, OUTPUT_SCHEMA, SERVER, SETTINGS, Client, aliasOperations, atLatest, atRevision,
+  datasetOperations, fresh, functionOperations, modelOperations, same, spanOperations, streamOfLatest, textOf,
 } from "./client.mjs";
 import * as records from "./records.mjs";
 import * as streams from "./streams.mjs";
@@ -220,11 +220,14 @@ async function whatIsNotThereIsMissing(client) {
   for (const operation of datasetOperations()) await client.missing("Dataset", ...operation);
   for (const operation of modelOperations()) await client.missing("Custom model", ...operation);
   await client.missing("Custom model", "languageModels.getCustomByName", "no/such");
+  for (const operation of aliasOperations()) await client.missing("Alias", ...operation);
+  await client.missing("Alias", "languageModels.getAliasByName", "no/such");
 }
 
 async function anIdThatIsNoneIsRefused(client) {
   for (const operation of functionOperations("x")) await client.faulty([["path", "function_id"]], ...operation);
   for (const operation of modelOperations("x")) await client.faulty([["path", "model_id"]], ...operation);
+  for (const operation of aliasOperations("x")) await client.faulty([["path", "alias_id"]], ...operation);
   for (const operation of datasetOperations("x")) await client.faulty([["path", "dataset_id"]], ...operation);
   for (const operation of spanOperations("x")) await client.faulty([["path", "span_id"]], ...operation);
 }
@@ -408,13 +411,80 @@ async function aCustomModelIsCalledUntilItIsDeleted(client) {
   await client.refused(400, "BadRequestError", "functions.call", made.id, { input: "x" });
 }
 
+async function aliasesAreMadeFoundAndChanged(client) {
+  const marker = fresh();
+  const given = [
+    {
+      name: `${marker} a+b, é/«x» (1) 50%2F?q=1#f&\\\t`, fallbackModels: ["a/b", "later", "a/b"], description: "Which",
+    },
+    { name: `${marker} least`, fallbackModels: ["offline/echo"] },
+    { name: `${marker} none`, fallbackModels: ["offline/echo"], description: null },
+    {
+      name: marker + "é".repeat(255 - marker.length), fallbackModels: Array(16).fill("a/b"),
+      description: "é".repeat(1000),
+    },
+  ];
+  let op = "languageModels.createAlias";
+  const made = [];
+  for (const request of given) {
+    const alias = await client.call(op, request);
+    made.push(alias);
+    same(alias, { description: null, ...request, id: alias.id });
+    same(await client.call("languageModels.getAlias", alias.id), alias);
+    same(await client.call("languageModels.getAliasByName", alias.name), alias);
+  }
+  const [whole, least] = made;
+  await client.refused(409, "ConflictError", op, { name: least.name, fallbackModels: ["a/b"] });
+  await client.refused(400, "BadRequestError", op, { name: marker, fallbackModels: ["a/b", marker] });
+  for (const [{ name, fallback_models: fallbackModels }, place] of CASES.refused_aliases) {
+    await client.faulty([place], op, { name, fallbackModels });
+  }
+
+  op = "languageModels.listAliases";
+  const page = await client.call(op);
+  const names = page.data.map((alias) => alias.name);
+  same(names, sorted(names), "order");
+  assert.ok(made.every((alias) => names.includes(alias.name)), "one is not listed");
+  same(await client.call(op, 1, 2), { ...page, data: page.data.slice(1, 3) });
+  await client.faulty([["query", "limit"]], op, 0, 101);
+
+  op = "languageModels.updateAlias";
+  same(await client.call(op, whole.id, {}), whole);
+  const changed = { id: whole.id, name: fresh(), fallbackModels: ["c/d"], description: "Other" };
+  const { id, ...change } = changed;
+  same(await client.call(op, id, change), changed);
+  same(await client.call(op, id, { name: null, fallbackModels: null }), changed);
+  same(await client.call(op, id, { description: null }), { ...changed, description: null });
+  await client.faulty([["body", "fallback_models"]], op, id, { fallbackModels: [] });
+  await client.refused(409, "ConflictError", op, id, { name: least.name });
+  await client.refused(400, "BadRequestError", op, id, { fallbackModels: [changed.name] });
+}
+
+async function anAliasStandsForItsList(client) {
+  const alias = (fallbackModels) => client.call("languageModels.createAlias", { name: fresh(), fallbackModels });
+  const inner = await alias(["nobody/nothing", "offline/echo"]);
+  const outer = await alias(["no-such-name", inner.name]);
+  let made;
+  for (const model of [outer.name, { name: outer.name, options: { seed: 1 } }, ["a/b", outer.name]]) {
+    made = await client.create({ model });
+    const result = await client.run(atLatest, made, { input: "through" });
+    same([result.message, (await client.span(result.spanId)).meta.model], ["through", "offline/echo"]);
+  }
+  same(textOf(await client.stream(streamOfLatest, made, { input: "through" })), "through");
+  await client.call("languageModels.deleteAlias", inner.id);
+  for (const operation of aliasOperations(inner.id)) await client.missing("Alias", ...operation);
+  await client.refused(400, "BadRequestError", "functions.call", made.id, { input: "x" });
+}
+
 async function everyOperationWantsAToken(client) {
   const operations = [
-    ...functionOperations(), ...modelOperations(), ...datasetOperations(), ...spanOperations(),
+    ...functionOperations(), ...modelOperations(), ...aliasOperations(), ...datasetOperations(), ...spanOperations(),
     ["functions.create", { name: "x", instructions: "i" }], ["functions.list"], ["functions.getByName", "a/b"],
     ["call", "x"], ["stream", "x"], ["spans.create", { name: "x" }],
     ["languageModels.registerCustom", { name: "x", identifier: "a/b" }], ["languageModels.listCustom"],
     ["languageModels.getCustomByName", "x"],
+    ["languageModels.createAlias", { name: "x", fallbackModels: ["a/b"] }], ["languageModels.listAliases"],
+    ["languageModels.getAliasByName", "x"],
   ];
   for (const httpBearer of ["wrong-token-0123456789-abcdef", undefined]) {
     const stranger = new Client(client.build, { httpBearer });
@@ -457,6 +527,8 @@ const TOUR = [
   theFailuresOfModelsAreTyped,
   customModelsAreRegisteredFoundAndChanged,
   aCustomModelIsCalledUntilItIsDeleted,
+  aliasesAreMadeFoundAndChanged,
+  anAliasStandsForItsList,
   ...streams.TOUR,
   ...records.TOUR,
   everyOperationWantsAToken,

@@ -20,8 +20,9 @@ from pydantic import BaseModel
 import records
 import streams
 from client import (
-    CALLS, CASES, INPUT_SCHEMA, NOBODY, OUTPUT_SCHEMA, SETTINGS, URL, Client, at_latest, at_revision,
-    dataset_operations, fresh, function_operations, model_operations, same, span_operations,
+    CALLS, CASES, INPUT_SCHEMA, NOBODY, OUTPUT_SCHEMA, SETTINGS, URL, Client, alias_operations, at_latest,
+    at_revision, dataset_operations, fresh, function_operations, model_operations, same, span_operations,
+    stream_of_latest, text_of,
 )
 
 
@@ -211,16 +212,18 @@ def what_is_not_there_is_missing(client):
     client.create(name=gone.name)
     for what, operations in (
         ("Span", span_operations()), ("Dataset", dataset_operations()), ("Custom model", model_operations()),
+        ("Alias", alias_operations()),
     ):
         for operation, arguments in operations:
             client.missing(what, operation, **arguments)
     client.missing("Custom model", "language_models.get_custom_by_name", name="no/such")
+    client.missing("Alias", "language_models.get_alias_by_name", name="no/such")
 
 
 def an_id_that_is_none_is_refused(client):
     for place, operations in (
         ("function_id", function_operations("x")), ("model_id", model_operations("x")),
-        ("dataset_id", dataset_operations("x")), ("span_id", span_operations("x")),
+        ("alias_id", alias_operations("x")), ("dataset_id", dataset_operations("x")), ("span_id", span_operations("x")),
     ):
         for operation, arguments in operations:
             same(client.faults(operation, **arguments), [["path", place]])
@@ -392,14 +395,70 @@ def a_custom_model_is_called_until_it_is_deleted(client):
     client.refused(400, "BadRequestError", "functions.call", function_id=function.id, input="x")
 
 
+def aliases_are_made_found_and_changed(client):
+    op, marker = "language_models.create_alias", fresh()
+    given = [
+        {"name": f"{marker} a+b, é/«x» (1)", "fallback_models": ["a/b", "later", "a/b"], "description": "Which"},
+        {"name": f"{marker} least", "fallback_models": ["offline/echo"]},
+        {"name": f"{marker} none", "fallback_models": ["offline/echo"], "description": None},
+        {"name": marker + "é" * (255 - len(marker)), "fallback_models": ["a/b"] * 16, "description": "é" * 1000},
+    ]
+    made = [client(op, **arguments) for arguments in given]
+    for alias, arguments in zip(made, given):
+        same((alias.name, alias.fallback_models, alias.description),
+             (arguments["name"], arguments["fallback_models"], arguments.get("description")))
+        same(client("language_models.get_alias", alias_id=alias.id).model_dump(), alias.model_dump())
+        same(client("language_models.get_alias_by_name", name=alias.name).model_dump(), alias.model_dump())
+    client.refused(409, "ConflictError", op, name=made[1].name, fallback_models=["a/b"])
+    client.refused(400, "BadRequestError", op, name=marker, fallback_models=["a/b", marker])
+    for arguments, place in CASES["refused_aliases"]:
+        same(client.faults(op, **arguments), [place])
+
+    op = "language_models.list_aliases"
+    page = client(op)
+    names = [alias.name for alias in page.data]
+    same(names, sorted(names), "order")
+    assert {alias.id for alias in made} <= {alias.id for alias in page.data}, "one is not listed"
+    part = client(op, offset=1, limit=2)
+    same((part.data, part.meta), (page.data[1:3], page.meta))
+    same(client.faults(op, limit=101), [["query", "limit"]])
+
+    op, whole = "language_models.update_alias", made[0]
+    same(client(op, alias_id=whole.id).model_dump(), whole.model_dump())
+    change = {"name": fresh(), "fallback_models": ["c/d"], "description": "Other"}
+    wanted = {"id": whole.id, **change}
+    same(client(op, alias_id=whole.id, **change).model_dump(), wanted)
+    same(client(op, alias_id=whole.id, name=None, fallback_models=None).model_dump(), wanted)
+    same(client(op, alias_id=whole.id, description=None).description, None)
+    same(client.faults(op, alias_id=whole.id, fallback_models=[]), [["body", "fallback_models"]])
+    client.refused(409, "ConflictError", op, alias_id=whole.id, name=made[1].name)
+    client.refused(400, "BadRequestError", op, alias_id=whole.id, fallback_models=[change["name"]])
+
+
+def an_alias_stands_for_its_list(client):
+    inner = client("language_models.create_alias", name=fresh(), fallback_models=["nobody/nothing", "offline/echo"])
+    outer = client("language_models.create_alias", name=fresh(), fallback_models=["no-such-name", inner.name])
+    for model in (outer.name, {"name": outer.name, "options": {"seed": 1}}, ["a/b", outer.name]):
+        function = client.create(model=model)
+        result = client.run(at_latest, function, input="through")
+        same((result.message, client.span(result.span_id).meta["model"]), ("through", "offline/echo"))
+    same(text_of(client.stream(stream_of_latest, function, input="through")), "through")
+    client("language_models.delete_alias", alias_id=inner.id)
+    for operation, arguments in alias_operations(inner.id):
+        client.missing("Alias", operation, **arguments)
+    client.refused(400, "BadRequestError", "functions.call", function_id=function.id, input="x")
+
+
 def every_operation_wants_a_token(client):
     operations = [
-        *function_operations(), *model_operations(), *dataset_operations(), *span_operations(),
+        *function_operations(), *model_operations(), *alias_operations(), *dataset_operations(), *span_operations(),
         ("functions.create", {"name": "x", "instructions": "i"}), ("functions.list", {}),
         ("functions.get_by_name", {"name": "a/b"}), ("call", {"name": "x"}), ("stream", {"name": "x"}),
         ("spans.create", {"name": "x"}),
         ("language_models.register_custom", {"name": "x", "identifier": "a/b"}), ("language_models.list_custom", {}),
         ("language_models.get_custom_by_name", {"name": "x"}),
+        ("language_models.create_alias", {"name": "x", "fallback_models": ["a/b"]}),
+        ("language_models.list_aliases", {}), ("language_models.get_alias_by_name", {"name": "x"}),
     ]
     for token in ("wrong-token-0123456789-abcdef", None):
         stranger = Client(client.synchronous, token=token)
@@ -442,6 +501,8 @@ TOUR = [
     the_failures_of_models_are_typed,
     custom_models_are_registered_found_and_changed,
     a_custom_model_is_called_until_it_is_deleted,
+    aliases_are_made_found_and_changed,
+    an_alias_stands_for_its_list,
     *streams.TOUR,
     *records.TOUR,
     every_operation_wants_a_token,

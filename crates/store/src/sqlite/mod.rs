@@ -2,6 +2,7 @@
 //!
 //! One thread writes, a few read, one folds the log back; the nouns' files say what, `writer` and `readers` say when.
 
+mod aliases;
 mod checkpoint;
 mod connect;
 mod datasets;

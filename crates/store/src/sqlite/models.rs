@@ -1,14 +1,14 @@
-//! Custom models.
+//! Custom models, and what a name means.
 
 use async_trait::async_trait;
 use domain::{
-    CustomModel, ModelId, ModelKind, ModelName, Page, Paged, ProjectScope,
+    CustomModel, ModelId, ModelKind, ModelName, Named, Page, Paged, ProjectScope,
     seams::{ModelStore, StoreError},
 };
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
-use crate::sqlite::{Sqlite, fault::Fault, row};
+use crate::sqlite::{Sqlite, aliases, fault::Fault, row};
 
 const INSERT: &str = "
     INSERT INTO custom_models
@@ -62,6 +62,26 @@ fn keep(connection: &Connection, sql: &str, model: &CustomModel) -> Result<usize
     Ok(touched)
 }
 
+fn by_name(
+    connection: &Connection,
+    project: [u8; 16],
+    name: &str,
+) -> Result<Option<CustomModel>, Fault> {
+    let sql = format!("{SELECT} WHERE project_id = ?1 AND name = ?2");
+    row::first(connection, &sql, params![project, name], read)
+}
+
+fn newest_by_identifier(
+    connection: &Connection,
+    project: [u8; 16],
+    identifier: &str,
+) -> Result<Option<CustomModel>, Fault> {
+    let sql = format!(
+        "{SELECT} WHERE project_id = ?1 AND identifier = ?2 ORDER BY created_at DESC, id DESC LIMIT 1"
+    );
+    row::first(connection, &sql, params![project, identifier], read)
+}
+
 #[async_trait]
 impl ModelStore for Sqlite {
     async fn insert_model(&self, model: &CustomModel) -> Result<(), StoreError> {
@@ -91,25 +111,28 @@ impl ModelStore for Sqlite {
     ) -> Result<Option<CustomModel>, StoreError> {
         let project = scope.project().uuid().into_bytes();
         let name = name.to_owned();
-        self.read(move |connection| {
-            let sql = format!("{SELECT} WHERE project_id = ?1 AND name = ?2");
-            row::first(connection, &sql, params![project, name], read)
-        })
-        .await
+        self.read(move |connection| by_name(connection, project, &name))
+            .await
     }
 
-    async fn model_by_identifier(
+    async fn named(
         &self,
         scope: ProjectScope,
-        identifier: &str,
-    ) -> Result<Option<CustomModel>, StoreError> {
+        name: &ModelName,
+    ) -> Result<Option<Named>, StoreError> {
         let project = scope.project().uuid().into_bytes();
-        let identifier = identifier.to_owned();
+        let name = name.as_str().to_owned();
         self.read(move |connection| {
-            let sql = format!(
-                "{SELECT} WHERE project_id = ?1 AND identifier = ?2 ORDER BY created_at DESC, id DESC LIMIT 1"
-            );
-            row::first(connection, &sql, params![project, identifier], read)
+            // One look at the database, so that a name that moves between models and aliases is never missed.
+            let look = connection.unchecked_transaction()?;
+            if let Some(model) = by_name(&look, project, &name)? {
+                return Ok(Some(Named::Model(model)));
+            }
+            if let Some(alias) = aliases::by_name(&look, project, &name)? {
+                return Ok(Some(Named::Alias(alias)));
+            }
+            let model = newest_by_identifier(&look, project, &name)?;
+            Ok(model.map(Named::Model))
         })
         .await
     }

@@ -4,6 +4,7 @@
 //! further backend is one more module there.
 #![expect(clippy::unwrap_used, reason = "a test says so by panicking")]
 
+mod aliases;
 mod cache;
 mod datasets;
 mod disk;

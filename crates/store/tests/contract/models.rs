@@ -1,6 +1,8 @@
 //! Custom models.
 
-use domain::{CustomModel, Json, ModelKind, ModelName, Page, Paged, ProjectId, seams::StoreError};
+use domain::{
+    CustomModel, Json, ModelKind, ModelName, Named, Page, Paged, ProjectId, seams::StoreError,
+};
 
 use crate::{House, id, on_every_backend, scope, second};
 
@@ -78,13 +80,10 @@ async fn another_project_sees_nothing(store: House) {
 
     assert_eq!(store.model(scope, model.id).await.unwrap(), None);
     assert_eq!(store.model_by_name(scope, "mine").await.unwrap(), None);
-    assert_eq!(
-        store
-            .model_by_identifier(scope, "openai/gpt")
-            .await
-            .unwrap(),
-        None
-    );
+    for name in ["mine", "openai/gpt"] {
+        let name = ModelName::parse(name).unwrap();
+        assert_eq!(store.named(scope, &name).await.unwrap(), None);
+    }
     assert!(!store.delete_model(scope, model.id).await.unwrap());
     let mut stolen = model.clone();
     stolen.project = ours;
@@ -107,16 +106,15 @@ async fn the_newest_of_an_identifier_is_found(store: House) {
     store.insert_model(&other).await.unwrap();
     let scope = scope(project);
 
-    let found = store
-        .model_by_identifier(scope, "openai/gpt")
-        .await
-        .unwrap();
+    let name = ModelName::parse("openai/gpt").unwrap();
+    let found = store.named(scope, &name).await.unwrap();
 
-    assert_eq!(found.unwrap().name, "newest");
-    assert_eq!(
-        store.model_by_identifier(scope, "openai/g").await.unwrap(),
-        None
-    );
+    let Some(Named::Model(found)) = found else {
+        panic!("{found:?}");
+    };
+    assert_eq!(found.name, "newest");
+    let name = ModelName::parse("openai/g").unwrap();
+    assert_eq!(store.named(scope, &name).await.unwrap(), None);
 }
 
 async fn an_update_needs_the_version_before_it(store: House) {
