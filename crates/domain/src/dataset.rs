@@ -50,6 +50,9 @@ pub struct EntryChanges {
     pub version: i64,
     /// New and changed entries, oldest first, each with the vector of its input, where one of the asked model is kept.
     pub entries: Vec<(Entry, Option<Vec<f32>>)>,
-    /// Whether `entries` are all that there are: something was deleted since, so that a copy must be made anew.
+    /// The entries that were deleted, oldest deletion first. What has such an id and is among `entries` came after it.
+    pub deleted: Vec<EntryId>,
+    /// Whether `entries` are all that a copy may keep, so that it is to be made anew: more was deleted or changed than
+    /// can be told. Nothing is in `deleted` then.
     pub are_all: bool,
 }

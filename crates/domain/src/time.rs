@@ -18,24 +18,28 @@ impl Timestamp {
     /// # Errors
     /// `datetime_parsing` for anything else.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let refused = |_| {
+        let refused = || {
             let fault = "must be a time by RFC 3339, such as 2025-01-31T12:00:00Z";
             Invalid::new("datetime_parsing", fault)
         };
-        let instant: Result<jiff::Timestamp, _> = text.parse();
-        let instant = instant.or_else(|error| {
-            // A day alone is no instant.
-            if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
-                return Err(error);
-            }
-            let plain: jiff::civil::DateTime = text.parse()?;
-            plain
-                .to_zoned(jiff::tz::TimeZone::UTC)
-                .map(|zoned| zoned.timestamp())
-        });
-        instant
-            .map(|instant| Self(instant.as_microsecond()))
-            .map_err(refused)
+        let offset_at = offset_at(text).ok_or_else(refused)?;
+        let instant = if offset_at == text.len() {
+            let plain = text.parse().map(|plain: jiff::civil::DateTime| {
+                plain
+                    .to_zoned(jiff::tz::TimeZone::UTC)
+                    .map(|zoned| zoned.timestamp())
+            });
+            plain.ok().and_then(Result::ok)
+        } else {
+            text.parse().ok()
+        };
+        let instant: jiff::Timestamp = instant.ok_or_else(refused)?;
+        // Four digits are all that a year has there, in UTC too.
+        let instant = Self(instant.as_microsecond());
+        let is_written = |text: String| text.len() == 27 && !text.starts_with("0000");
+        is_written(instant.to_string())
+            .then_some(instant)
+            .ok_or_else(refused)
     }
 
     /// From microseconds since the epoch.
@@ -56,6 +60,32 @@ impl Timestamp {
                 .saturating_add(i64::try_from(later.as_micros()).unwrap_or(i64::MAX)),
         )
     }
+}
+
+/// Where the offset stands in a text of the form `2025-01-31T12:00:00.5+01:00`, or would stand; `None` for other forms.
+fn offset_at(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let fits = |form: &[u8], text: &[u8]| {
+        form.len() == text.len()
+            && form.iter().zip(text).all(|(form, byte)| match form {
+                b'0' => byte.is_ascii_digit(),
+                b'T' => matches!(byte, b'T' | b't' | b' '),
+                form => form == byte,
+            })
+    };
+    let (seconds, rest) = bytes.split_at_checked(19)?;
+    let fraction = match rest.strip_prefix(b".") {
+        Some(rest) => 1 + rest.iter().take_while(|byte| byte.is_ascii_digit()).count(),
+        None => 0,
+    };
+    let offset = &rest[fraction..];
+    let is_signed = fits(b"+00:00", offset) || fits(b"-00:00", offset);
+    let is_offset = match offset {
+        b"" | b"Z" | b"z" => true,
+        [_, hours @ .., b':', tens, _] => is_signed && hours < b"24" && *tens < b'6',
+        _ => false,
+    };
+    (fits(b"0000-00-00T00:00:00", seconds) && fraction != 1 && is_offset).then_some(19 + fraction)
 }
 
 impl fmt::Display for Timestamp {
@@ -96,6 +126,14 @@ mod tests {
             assert_eq!(Timestamp::parse(text), Ok(noon), "{text}");
         }
         for text in [
+            "0000-01-01T00:00:00Z",
+            "0001-01-01T00:00:00+10:00",
+            "9999-12-31T23:59:59-10:00",
+            "2025-01-31T12:00Z",
+            "2025-01-31T12:00:00,5Z",
+            "2025-01-31T12:00:00.Z",
+            "2025-01-31T12:00:00+0530",
+            "2025-01-31T12:00:00+24:00",
             "",
             "noon",
             "2025-01-31",

@@ -474,7 +474,7 @@ async fn a_client_that_reads_nothing_is_cut_and_the_call_let_go() {
     }
 
     assert!(!ended.await.unwrap());
-    assert!((30..33).contains(&began.elapsed().as_secs()));
+    assert!((40..43).contains(&began.elapsed().as_secs()));
     assert_eq!(permits.available_permits(), 1);
     assert!(under_way.is_empty());
 }

@@ -188,8 +188,9 @@ pub trait DatasetStore: Send + Sync {
         id: EntryId,
     ) -> Result<bool>;
 
-    /// What changed after version `since` of the dataset (0: everything), the newest `limit` entries at most. With a
-    /// `model`, each entry comes with the vector that is kept under that model's name.
+    /// What changed after version `since` of the dataset (0: everything), the newest `limit` entries at most, and no
+    /// more of them once they hold 64 MiB of text. With a `model`, each entry comes with the vector that is kept under
+    /// that model's name. Deletions are told one by one, of the newest 1,000 at least.
     async fn entry_changes(
         &self,
         scope: ProjectScope,

@@ -8,6 +8,8 @@ use domain::{
     seams::{Ids, ProviderError, ProviderErrorKind as Kind},
 };
 
+use tokio::time::Instant;
+
 use crate::{
     breaker::{Breakers, Pass, Refused},
     ladder::Ladder,
@@ -76,10 +78,13 @@ impl Asking {
         has_fallback: bool,
     ) -> Result<Asked<'a, W::Got>, ProviderError> {
         let line = reachable.line(walk.call.scope);
-        // With a fallback in reserve, one retry is enough.
-        let mut waits = WAITS
-            .iter()
-            .take(if has_fallback { 1 } else { WAITS.len() });
+        // With a fallback in reserve, one retry is enough; a hedge is one too many already.
+        let retries = match (walk.is_hedge, has_fallback) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => WAITS.len(),
+        };
+        let mut waits = WAITS.iter().take(retries);
         self.breakers.note_call(&line.origin);
         loop {
             let pass = self.breakers.admit(&line).map_err(|refused| {
@@ -120,6 +125,9 @@ impl Asking {
                 return Err(failure);
             };
             let wait = failure.retry_after.unwrap_or_else(|| self.jittered(*wait));
+            if Instant::now() + wait >= walk.deadline {
+                return Err(failure);
+            }
             tokio::time::sleep(wait).await;
         }
     }

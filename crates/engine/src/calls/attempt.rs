@@ -2,11 +2,11 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU32, Ordering},
+    atomic::{AtomicU32, AtomicUsize, Ordering},
 };
 
 use domain::{ChatRequest, FinishReason, Generation, seams::ProviderError};
-use tokio::{pin, select};
+use tokio::{pin, select, time::Instant};
 
 use crate::{
     error::{CallDetail, Code, Error},
@@ -31,6 +31,10 @@ pub(super) struct Walk<'a> {
     pub(super) ledger: &'a Ledger,
     /// How many model answers may still be tried, over all models.
     pub(super) answers_left: &'a AtomicU32,
+    /// Which stop comes next.
+    pub(super) next_stop: &'a AtomicUsize,
+    /// When the whole call has to be over.
+    pub(super) deadline: Instant,
     /// Whether it was begun because another one took its time.
     pub(super) is_hedge: bool,
     /// What was sent of an answer that broke off, if that is to be completed.
@@ -64,20 +68,29 @@ impl Asking {
         if let Ok(answer) = tokio::time::timeout(after, &mut first).await {
             return answer;
         }
-        let others = stops.get(1..).filter(|others| !others.is_empty());
+        // The two share what is left of the stops. Where nothing is, the last one is asked once more.
+        let (last, of_its_own) = (&stops[stops.len() - 1..], AtomicUsize::new(0));
+        let has_next = walk.next_stop.load(Ordering::Relaxed) < stops.len();
+        let (others, next_stop) = if has_next {
+            (stops, walk.next_stop)
+        } else {
+            (last, &of_its_own)
+        };
         let beside = Walk {
             is_hedge: true,
+            next_stop,
             ..*walk
         };
-        let second = self.walk(&beside, others.unwrap_or(stops), chat);
+        let second = self.walk(&beside, others, chat);
         pin!(second);
         select! {
             answer = &mut first => match answer {
                 Err(error) if may_be_waited_out(&error) => second.await.map_err(|_| error),
                 answer => answer,
             },
+            // What the second one is refused says nothing of the first.
             answer = &mut second => match answer {
-                Err(error) if may_be_waited_out(&error) => first.await,
+                Err(_) => first.await,
                 answer => answer,
             },
         }
@@ -91,11 +104,10 @@ impl Asking {
         mut chat: Arc<ChatRequest>,
     ) -> Result<Answer, Error> {
         let mut failures = Failures::default();
-        for (index, stop) in stops.iter().enumerate() {
+        while let Some((stop, has_fallback)) = walk.next(stops) {
             let Some(reachable) = stop.reachable(walk.ledger) else {
                 continue;
             };
-            let has_fallback = index + 1 < stops.len();
             match self.target(walk, reachable, &mut chat, has_fallback).await {
                 Ok(answer) => return Ok(answer),
                 Err(Missed::ForGood(error)) => return Err(error),
@@ -196,6 +208,12 @@ impl Asking {
 }
 
 impl Walk<'_> {
+    /// The next stop, and whether another one comes after it.
+    pub(super) fn next<'s>(&self, stops: &'s [Stop]) -> Option<(&'s Stop, bool)> {
+        let index = self.next_stop.fetch_add(1, Ordering::Relaxed);
+        Some((stops.get(index)?, index + 1 < stops.len()))
+    }
+
     /// An answer was tried. Says whether another one may be.
     pub(super) fn spend_answer(&self) -> bool {
         let spend = |left: u32| Some(left.saturating_sub(1));
@@ -249,13 +267,14 @@ fn may_be_waited_out(error: &Error) -> bool {
     )
 }
 
-/// A model that declines a structured call is not asked again (`interface.md` 15.3).
+/// A model that declines is not asked again (`interface.md` 1.6 and 15.3). A text beside a refusal is an answer.
 pub(super) fn refuse_a_refusal(
     walk: &Walk<'_>,
     generation: &Generation,
     attempt: &mut Attempt<'_>,
 ) -> Result<(), Missed> {
-    if walk.call.callee.wanted.schema().is_none() {
+    let is_text = walk.call.callee.wanted.schema().is_none();
+    if is_text && (generation.refusal.is_none() || !generation.text.is_empty()) {
         return Ok(());
     }
     let reason = match (&generation.refusal, generation.finish_reason) {

@@ -7,7 +7,7 @@ use std::{
 
 use aws_lc_rs::digest::{Context, SHA256};
 use domain::{
-    Example, FinishReason, Json, JsonObject, Kept,
+    Example, FinishReason, Json, JsonObject, Kept, SpanId,
     seams::{Cache, CacheKey, Clock},
 };
 use tokio::sync::watch;
@@ -35,7 +35,7 @@ enum Flight {
     /// It came.
     Landed(Kept),
     /// It will not come, for a reason that would be the same for everybody.
-    Failed(Error),
+    Failed(Error, SpanId),
     /// The one whose turn it was has left.
     GivenUp,
 }
@@ -44,8 +44,8 @@ enum Flight {
 pub(super) enum Turn {
     /// Somebody asked before.
     Kept(Kept),
-    /// Somebody asked meanwhile, in vain.
-    Failed(Error),
+    /// Somebody asked meanwhile, in vain; with the span that tells of it.
+    Failed(Error, SpanId),
     /// The one who holds this asks, and tells the others.
     Lead(Lead),
 }
@@ -100,7 +100,7 @@ impl Cached {
                 .await;
             match told.as_deref() {
                 Ok(Flight::Landed(kept)) => return Turn::Kept(kept.clone()),
-                Ok(Flight::Failed(error)) => return Turn::Failed(error.clone()),
+                Ok(Flight::Failed(error, of)) => return Turn::Failed(error.clone(), *of),
                 Ok(Flight::GivenUp | Flight::UnderWay) | Err(_) => {}
             }
         }
@@ -135,8 +135,8 @@ impl Cached {
 
 impl Lead {
     /// Tells those who wait that the answer has failed for a reason that is theirs as well.
-    pub(super) fn fail(mut self, error: &Error) {
-        self.tell(Flight::Failed(error.clone()));
+    pub(super) fn fail(mut self, error: &Error, span: SpanId) {
+        self.tell(Flight::Failed(error.clone(), span));
     }
 
     fn land(mut self, kept: Kept) {

@@ -26,9 +26,12 @@ impl Failures {
         self.last = Some(failure);
     }
 
-    /// The last failure, as the caller is told it.
+    /// The last failure, as the caller is told it; that there was nobody to ask, if nobody was.
     pub(super) fn told(self, ledger: &Ledger) -> Error {
-        let mut last = self.last.expect("a route holds a target that can be asked");
+        let Some(mut last) = self.last else {
+            let detail = CallDetail::because("no other model can be asked");
+            return Error::call(Code::Upstream, detail);
+        };
         last.retry_after = self.shortest_wait;
         told(&last, ledger)
     }

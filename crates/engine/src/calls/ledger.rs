@@ -9,7 +9,7 @@ use std::{
 };
 
 use domain::{
-    ChatRequest, Cost, CostStatus, EntryId, ModelName, Part, Rung, Usage,
+    ChatRequest, Cost, CostStatus, EntryId, ModelName, Part, Rung, SpanId, Usage,
     seams::{ProviderError, ProviderErrorKind},
 };
 use serde::Serialize;
@@ -31,6 +31,7 @@ const MAX_REASON_BYTES: usize = 2 * 1024;
 pub(super) struct Ledger {
     entries: Mutex<Vec<Entry>>,
     few_shot: OnceLock<Shown>,
+    shares_failure_of: OnceLock<SpanId>,
 }
 
 /// The dataset's entries that the model was shown.
@@ -147,6 +148,17 @@ impl Ledger {
         let _ = self.few_shot.set(shown);
     }
 
+    /// Nobody was asked: an equal call asked meanwhile, in vain.
+    pub(super) fn shares_failure(&self, of: SpanId) {
+        // A call waits for another one's answer once.
+        let _ = self.shares_failure_of.set(of);
+    }
+
+    /// The span of the call that asked in this one's stead, in vain.
+    pub(super) fn shared_failure(&self) -> Option<SpanId> {
+        self.shares_failure_of.get().copied()
+    }
+
     /// What the model was shown.
     pub(super) fn few_shot(&self) -> Option<&Shown> {
         self.few_shot.get()
@@ -189,7 +201,11 @@ impl Ledger {
             let tried = TriedModel {
                 name: entry.model.to_string(),
                 status: entry.upstream_status,
-                reason: entry.reason.clone().unwrap_or_default(),
+                reason: match (&entry.reason, entry.status) {
+                    (Some(reason), _) => reason.clone(),
+                    (None, Status::Cancelled) => "did not answer in time".to_owned(),
+                    (None, _) => String::new(),
+                },
             };
             match models.iter_mut().find(|model| model.name == tried.name) {
                 Some(known) => *known = tried,

@@ -21,7 +21,10 @@ mod xml;
 
 use std::{
     panic::AssertUnwindSafe,
-    sync::{Arc, atomic::AtomicU32},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -31,7 +34,7 @@ use domain::{
     seams::{Cache, Clock, Ids, Store},
 };
 use futures_util::FutureExt;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -58,6 +61,8 @@ use self::{
     sink::{STALLED, Sink},
 };
 
+/// Longer than any call, and short enough to be added to any instant.
+const FAR: Duration = Duration::from_hours(24 * 365);
 /// How long a server that stops waits for a reader to take the last event.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
@@ -129,7 +134,8 @@ impl Calls {
             },
             closing: Closing::new(spans, observer, clock),
             deadline: Duration::try_from_secs_f64(options.calls.timeout_seconds)
-                .unwrap_or(Duration::MAX),
+                .unwrap_or(Duration::MAX)
+                .min(FAR),
             running: TaskTracker::new(),
             stopping: CancellationToken::new(),
         }
@@ -235,7 +241,8 @@ impl Calls {
         let _under_way = UnderWay::begin();
         let company = Company::default();
         let stalled = sink.as_ref().map(|sink| sink.stalled()).unwrap_or_default();
-        let answer = Box::pin(self.answer(call, ledger, &company, sink));
+        let deadline = Instant::now() + self.deadline;
+        let answer = Box::pin(self.answer(call, ledger, (&company, deadline), sink));
         let answer = AssertUnwindSafe(answer).catch_unwind();
         let nobody_waits = async {
             caller_gone.cancelled().await;
@@ -251,7 +258,7 @@ impl Calls {
             () = nobody_waits => Ending::CallerGone,
             () = stalled.cancelled() => Ending::CallerStalled,
             () = self.stopping.cancelled() => Ending::Failed(Error::unavailable("draining")),
-            () = tokio::time::sleep(self.deadline) => Ending::Failed(self.too_late()),
+            () = tokio::time::sleep_until(deadline) => Ending::Failed(self.too_late(ledger)),
         }
     }
 
@@ -259,7 +266,7 @@ impl Calls {
         &self,
         call: &Call,
         ledger: &Ledger,
-        company: &Company,
+        (company, deadline): (&Company, Instant),
         mut sink: Option<&mut Sink>,
     ) -> Result<Ending, Error> {
         input::check(&self.asking.checks, call).await?;
@@ -274,7 +281,10 @@ impl Calls {
             let key = cached::key(call, &route, &examples);
             match self.cached.turn(key, company).await {
                 Turn::Lead(turn) => lead = Some(turn),
-                Turn::Failed(error) => return Err(error),
+                Turn::Failed(error, of) => {
+                    ledger.shares_failure(of);
+                    return Err(error);
+                }
                 Turn::Kept(kept) => {
                     if let Some(sink) = &mut sink {
                         pass_on(&kept.output, sink).await?;
@@ -289,13 +299,38 @@ impl Calls {
             call,
             ledger,
             answers_left: &answers_left,
+            next_stop: &AtomicUsize::new(0),
+            deadline,
             is_hedge: false,
             unfinished: None,
         };
-        let answer = match sink {
-            None => self.asking.run(&walk, &route, chat).await,
-            Some(sink) => self.asking.flow(&walk, &route, chat, sink).await,
+        let slow = sink.as_ref().map(|sink| sink.slow()).unwrap_or_default();
+        let is_everybodys = AtomicBool::new(true);
+        let answering = async {
+            match sink {
+                None => self.asking.run(&walk, &route, chat).await,
+                Some(sink) => {
+                    let answer = self.asking.flow(&walk, &route, chat, sink).await;
+                    // What others may be told: a whole answer, or a failure that a plain call would have met too.
+                    let may_be_told = if answer.is_ok() {
+                        sink.is_whole()
+                    } else {
+                        !sink.has_sent()
+                    };
+                    is_everybodys.store(may_be_told, Ordering::Relaxed);
+                    answer
+                }
+            }
         };
+        tokio::pin!(answering);
+        let answer = loop {
+            tokio::select! {
+                answer = &mut answering => break answer,
+                // A reader that takes its time holds nobody else up: the turn goes to one of those who wait.
+                () = slow.cancelled(), if lead.is_some() => drop(lead.take()),
+            }
+        };
+        let lead = lead.filter(|_| is_everybodys.load(Ordering::Relaxed));
         match (lead, &answer) {
             (Some(lead), Ok(answer)) => {
                 let kept = Kept {
@@ -305,7 +340,7 @@ impl Calls {
                 };
                 self.cached.keep(call, lead, kept).await;
             }
-            (Some(lead), Err(error)) => lead.fail(error),
+            (Some(lead), Err(error)) => lead.fail(error, call.span_id),
             (None, _) => {}
         }
         answer.map(Ending::Answered)
@@ -337,12 +372,14 @@ impl Calls {
         }
     }
 
-    fn too_late(&self) -> Error {
+    fn too_late(&self, ledger: &Ledger) -> Error {
         let reason = format!(
             "the call took longer than {} s",
             self.deadline.as_secs_f64()
         );
-        Error::call(Code::UpstreamTimeout, CallDetail::because(reason))
+        let mut detail = CallDetail::because(reason);
+        detail.models = ledger.models();
+        Error::call(Code::UpstreamTimeout, detail)
     }
 }
 

@@ -89,8 +89,9 @@ impl Wanted {
                 (schema, value, mended)
             }
             Self::Xml { schema, shape } => {
-                let value = xml::value(text, shape).map_err(Complaint::unreadable)?;
-                (schema, value, Vec::new())
+                let (value, had_layout) = xml::read(text, shape).map_err(Complaint::unreadable)?;
+                let mended = had_layout.then_some(Mending::Layout);
+                (schema, value, mended.into_iter().collect())
             }
         };
         let (value, rest) = match unfinished {

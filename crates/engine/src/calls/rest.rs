@@ -61,11 +61,9 @@ impl Unfinished {
 
     /// Completes what was sent with a whole value by another model.
     ///
-    /// A container that was begun and that `whole` does not have is closed as it is.
-    ///
     /// # Errors
-    /// `whole` has another kind of value where a container is open, fewer items than were begun, or a string that does
-    /// not begin with what was sent of it.
+    /// `whole` is not what was sent and more: a finished field that differs, another kind of value where a container is
+    /// open, fewer items than were begun, a string that does not begin with what was sent of it.
     pub(crate) fn rest(&self, whole: &Json) -> Result<Completed, Contradiction> {
         let rest = if self.text.is_empty() {
             whole.text().to_owned()
@@ -78,9 +76,16 @@ impl Unfinished {
         grammar.finish_with(&rest, &mut pieces).map_err(broken)?;
         let value = Json::parse(&format!("{}{rest}", self.text))
             .map_err(|invalid| Contradiction(invalid.message))?;
+        // Half of one value and half of another is a value that nobody gave.
+        if value.to_value() != whole.to_value() {
+            return Err(Contradiction::new(DIFFERENT));
+        }
         Ok(Completed { pieces, value })
     }
 }
+
+const DIFFERENT: &str =
+    "the value differs from what was already given of it: that has to stay exactly as it is";
 
 impl Contradiction {
     fn new(line: &str) -> Self {
@@ -302,7 +307,7 @@ mod tests {
     fn what_was_sent_stands_and_the_rest_follows() {
         let cases = [
             ("", "[1]", "|[1]"),
-            ("{\"a\": 1, \"b", r#"{"b":2,"a":3}"#, r#"{"a": 1|,"b":2}"#),
+            ("{\"a\": 1, \"b", r#"{"b":2,"a":1}"#, r#"{"a": 1|,"b":2}"#),
             (
                 "{\"a\":\"on",
                 r#"{"c":[1],"a":"one","b":null}"#,
@@ -315,16 +320,11 @@ mod tests {
             ),
             (
                 "{\"a\":[{\"b\":1},{\"b\":2",
-                r#"{"a":[{"b":7},{"b":8}]}"#,
+                r#"{"a":[{"b":1},{"b":8}]}"#,
                 r#"{"a":[{"b":1}|,{"b":8}]}"#,
             ),
-            ("{\"a\":[1,2 ,", r#"{"a":[7,8,9]}"#, r#"{"a":[1,2 |,9]}"#),
-            (
-                "{\"a\":{\"b\":true,",
-                r#"{"c":1}"#,
-                r#"{"a":{"b":true|},"c":1}"#,
-            ),
-            ("[1]", "[2]", "[1]|"),
+            ("{\"a\":[1,2 ,", r#"{"a":[1,2,9]}"#, r#"{"a":[1,2 |,9]}"#),
+            ("[1]", "[1]", "[1]|"),
             ("\"ab", "\"abc\"", "\"ab|c\""),
             ("12", "13", "|13"),
         ];
@@ -335,8 +335,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_differs_where_the_text_is_open_contradicts() {
+    fn a_value_that_differs_from_what_was_sent_contradicts() {
         let cases = [
+            ("{\"a\": 1, \"b", r#"{"b":2,"a":3}"#),
+            ("{\"a\":[{\"b\":1},{\"b\":2", r#"{"a":[{"b":7},{"b":2}]}"#),
+            ("{\"a\":[1,2 ,", r#"{"a":[2,1,2]}"#),
+            ("{\"a\":{\"b\":true,", r#"{"c":1}"#),
+            ("{\"ok\":true,\"n\":", r#"{"ok":false,"n":2}"#),
+            ("[1]", "[2]"),
             ("{\"a\":\"on", r#"{"a":"two"}"#),
             ("{\"a\":\"on", r#"{"a":"o"}"#),
             ("{\"a\":\"on", r#"{"a":1}"#),

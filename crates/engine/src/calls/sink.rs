@@ -17,6 +17,10 @@ use super::pieces::{Begins, Leaf, Piece, Reader};
 const WAITING: usize = 32;
 /// How much text one event carries; longer pieces are split.
 const MAX_EVENT_BYTES: usize = 2 * 1024;
+/// How long a reader may take nothing before others stop waiting for what it is sent.
+const SLOW: Duration = Duration::from_secs(1);
+/// How much of what was passed on is remembered: what a span keeps.
+const MAX_SENT_BYTES: usize = 8 * 1024 * 1024;
 /// How long a reader may take nothing.
 pub(super) const STALLED: Duration = Duration::from_secs(30);
 
@@ -77,8 +81,11 @@ pub(super) struct Sink {
     begun: Option<JoinHandle<Committed>>,
     /// Fires when the reader has taken nothing for too long.
     stalled: CancellationToken,
-    /// All that was passed on: the text, or the JSON text.
+    /// Fires when it takes its time.
+    slow: CancellationToken,
+    /// What was passed on: the text, or the JSON text; the beginning alone, if it is longer than a span keeps.
     pub(super) sent: String,
+    is_whole: bool,
 }
 
 impl Sink {
@@ -95,7 +102,9 @@ impl Sink {
             head: Some(head),
             begun: Some(begun),
             stalled: CancellationToken::new(),
+            slow: CancellationToken::new(),
             sent: String::new(),
+            is_whole: true,
         };
         (sink, received)
     }
@@ -103,6 +112,16 @@ impl Sink {
     /// Fires when the reader has taken nothing for too long.
     pub(super) fn stalled(&self) -> CancellationToken {
         self.stalled.clone()
+    }
+
+    /// Fires when the reader takes its time, so that nobody else should wait for what it is sent.
+    pub(super) fn slow(&self) -> CancellationToken {
+        self.slow.clone()
+    }
+
+    /// Whether all that was passed on is remembered.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Whether anything was passed on.
@@ -115,7 +134,7 @@ impl Sink {
     /// # Errors
     /// The span's beginning could not be kept, so that nothing may be passed on.
     pub(super) async fn text(&mut self, text: &str) -> Result<(), Error> {
-        self.sent.push_str(text);
+        self.remember(text);
         for part in parts(text, MAX_EVENT_BYTES) {
             self.send(StreamEvent::Text(part.to_owned())).await?;
         }
@@ -130,11 +149,11 @@ impl Sink {
         match (self.form, piece.leaf) {
             (StreamForm::Raw, _) => self.text(&piece.raw).await,
             (StreamForm::Leaves, None) => {
-                self.sent.push_str(&piece.raw);
+                self.remember(&piece.raw);
                 Ok(())
             }
             (StreamForm::Leaves, Some(leaf)) => {
-                self.sent.push_str(&piece.raw);
+                self.remember(&piece.raw);
                 self.leaf(leaf).await
             }
         }
@@ -148,11 +167,18 @@ impl Sink {
         if self.form == StreamForm::Raw {
             return self.text(value.text()).await;
         }
-        self.sent.push_str(value.text());
+        self.remember(value.text());
         for leaf in leaves(value) {
             self.leaf(leaf).await?;
         }
         Ok(())
+    }
+
+    fn remember(&mut self, text: &str) {
+        let room = MAX_SENT_BYTES - self.sent.len();
+        let kept = &text[..text.floor_char_boundary(room)];
+        self.is_whole &= kept.len() == text.len();
+        self.sent.push_str(kept);
     }
 
     async fn leaf(&mut self, Leaf { path, value }: Leaf) -> Result<(), Error> {
@@ -214,7 +240,12 @@ impl Sink {
             }
         }
         let sending = self.events.send(event);
+        tokio::pin!(sending);
         // A reader who has left is noticed elsewhere; others may be waiting for the same answer.
+        if tokio::time::timeout(SLOW, &mut sending).await.is_ok() {
+            return Ok(());
+        }
+        self.slow.cancel();
         if tokio::time::timeout(STALLED, sending).await.is_err() {
             self.stalled.cancel();
             return std::future::pending().await;

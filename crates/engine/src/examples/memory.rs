@@ -33,6 +33,8 @@ pub(super) struct Summary {
     pub(super) entries: usize,
     /// How many of them lack a vector.
     pub(super) lacking: usize,
+    /// Whether so much was deleted that everything should be read anew.
+    pub(super) is_worn: bool,
     bytes: usize,
 }
 
@@ -51,8 +53,12 @@ pub(super) struct News {
     pub(super) version: i64,
     /// New and changed entries.
     pub(super) entries: Vec<(domain::Entry, Option<Vec<f32>>)>,
-    /// Whether nothing else is left.
+    /// What was deleted, before the entries came.
+    pub(super) deleted: Vec<domain::EntryId>,
+    /// Whether nothing else is to be kept.
     pub(super) are_all: bool,
+    /// Whether there are older ones that were not read, since these fill the index.
+    pub(super) are_cut: bool,
 }
 
 impl Memory {
@@ -86,10 +92,16 @@ impl Memory {
             let read: Vec<Read> = read.collect();
             if news.are_all {
                 let mut index = Index::default();
+                if news.are_cut {
+                    index.leave_out();
+                }
                 index.put(news.version, read);
                 memory.change(|kept| *kept = index);
             } else {
-                memory.change(|kept| kept.put(news.version, read));
+                memory.change(|kept| {
+                    kept.drop_deleted(&news.deleted);
+                    kept.put(news.version, read);
+                });
             }
         })
         .await
@@ -133,6 +145,7 @@ impl Memory {
             version: index.version,
             entries: index.len(),
             lacking: index.lacking(),
+            is_worn: index.is_worn(),
             bytes: index.bytes(),
         };
     }
@@ -181,34 +194,68 @@ mod tests {
         assert!(memory.begin_filling(now + PATIENCE).is_some());
     }
 
-    #[tokio::test]
-    async fn what_is_new_is_added_unless_it_is_all_that_there_is() {
-        let id = |count: u8| format!("00000000-0000-7000-8000-{count:012}");
-        let entry = |count| domain::Entry {
-            id: domain::EntryId::parse(&id(count)).unwrap(),
-            dataset_id: domain::DatasetId::parse(&id(0)).unwrap(),
+    fn id(count: u8) -> domain::EntryId {
+        domain::EntryId::parse(&format!("00000000-0000-7000-8000-{count:012}")).unwrap()
+    }
+
+    fn news<const N: usize>(version: i64, counts: [u8; N], are_all: bool) -> News {
+        let entry = |count: u8| domain::Entry {
+            id: id(count),
+            dataset_id: id(0).uuid().into(),
             input: domain::Json::of(&"x"),
             output: domain::Json::of(&count),
             expected: None,
             comment: None,
             created_at: domain::Timestamp::from_micros(count.into()),
         };
-        let news = |version, count, are_all| News {
+        News {
             version,
-            entries: vec![(entry(count), None)],
+            entries: counts.map(|count| (entry(count), None)).to_vec(),
+            deleted: Vec::new(),
             are_all,
-        };
+            are_cut: false,
+        }
+    }
+
+    async fn chosen(memory: &Arc<Memory>) -> Vec<Arc<domain::Entry>> {
+        let input = domain::Json::of(&"x");
+        memory
+            .look(move |index| index.by_words(&input, 9))
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_new_is_added_unless_it_is_all_that_there_is() {
         let memory = Arc::new(Memory::default());
 
         for (news, entries) in [
-            (news(1, 1, true), 1),
-            (news(2, 2, false), 2),
-            (news(4, 3, true), 1),
+            (news(1, [1], true), 1),
+            (news(2, [2], false), 2),
+            (news(4, [3], true), 1),
         ] {
             let version = news.version;
             memory.take(memory.turn().await, news).await.unwrap();
             let summary = memory.summary();
             assert_eq!((summary.version, summary.entries), (version, entries));
         }
+    }
+
+    #[tokio::test]
+    async fn what_was_deleted_goes_and_everything_else_stays_where_it_is() {
+        let memory = Arc::new(Memory::default());
+        let all = news(4, [1, 2, 3, 4], true);
+        memory.take(memory.turn().await, all).await.unwrap();
+        let before = chosen(&memory).await;
+
+        let mut news = news(7, [2], false);
+        news.deleted = vec![id(4), id(2), id(9)];
+        memory.take(memory.turn().await, news).await.unwrap();
+
+        let after = chosen(&memory).await;
+        let ids: Vec<_> = after.iter().map(|entry| entry.id).collect();
+        assert_eq!(ids, [id(3), id(2), id(1)], "the second came back");
+        assert!(Arc::ptr_eq(&before[1], &after[0]) && Arc::ptr_eq(&before[3], &after[2]));
+        assert_eq!(memory.summary().version, 7);
     }
 }

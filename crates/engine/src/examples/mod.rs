@@ -1,7 +1,7 @@
 //! Examples: the entries of a dataset that are nearest to an input (`interface.md` 15.2).
 //!
 //! By the cosine of their vectors where the server has a model for that, else by the words that they share. Datasets
-//! are searched in memory; what is there is brought up to date with what changed since.
+//! are searched in memory; what is there is brought up to date with what changed or was deleted since.
 
 mod embedder;
 mod index;
@@ -219,7 +219,9 @@ impl Examples {
         if is_new_enough() {
             return Ok(memory);
         }
-        let news = self.news(sought, memory.summary().version).await?;
+        let known = memory.summary();
+        let since = if known.is_worn { 0 } else { known.version };
+        let news = self.news(sought, since).await?;
         memory.take(turn, news).await?;
         self.memories.insert(key, memory.clone());
         Ok(memory)
@@ -241,11 +243,15 @@ impl Examples {
                 .sum();
             let has_every_change = (changes.entries.len() as u64) < limit;
             if has_every_change || limit >= MAX_ENTRIES as u64 || bytes >= MAX_BYTES {
+                // The store tells no more of very long ones, so that their number alone does not show it.
+                let are_cut = !has_every_change || bytes >= MAX_BYTES;
                 return Ok(News {
                     version: changes.version,
                     entries: changes.entries,
+                    deleted: changes.deleted,
                     // The newest alone fill the memory: of what it held before nothing can stay.
                     are_all: changes.are_all || since == 0 || !has_every_change,
+                    are_cut,
                 });
             }
             limit = (limit * 4).min(MAX_ENTRIES as u64);

@@ -1,5 +1,6 @@
 //! Spans: made, changed, rated and read by clients, and saved as examples. Those of calls are written in groups.
 
+mod kept;
 mod metrics;
 mod saving;
 mod writer;
@@ -17,6 +18,7 @@ use crate::{
     options::FeedbackOptions,
 };
 
+pub(crate) use self::kept::kept;
 pub use self::metrics::{MetricChange, NewMetric};
 pub(crate) use self::writer::{Committed, SpanWriter, SpanWriterTask, stopped};
 
@@ -28,9 +30,6 @@ const MAX_COMMENT_BYTES: usize = 8 * 1024;
 const MAX_META_BYTES: usize = 64 * 1024;
 /// Of `meta` after many requests, or with what a call recorded in it.
 const MAX_MERGED_META_BYTES: usize = 256 * 1024;
-/// What a span keeps of input and output together (`reliability.md` 3).
-const MAX_KEPT_BYTES: usize = 8 * 1024 * 1024;
-
 /// The service of spans.
 pub struct Spans {
     pub(crate) store: Arc<dyn Store>,
@@ -107,6 +106,9 @@ impl Spans {
             }
         };
         let trace_id = new.trace_id.or(above);
+        let (input, output, truncated) = kept(new.input, new.output);
+        let mut meta = new.meta;
+        meta.extend(truncated.then(mark));
         let span = Span {
             id: new.id.unwrap_or_else(|| self.ids.next().into()),
             project: scope.project(),
@@ -120,10 +122,10 @@ impl Spans {
                 new.end_time.map_or(now, |end| end.min(now))
             })),
             end_time: new.end_time,
-            input: new.input,
-            output: new.output,
+            input,
+            output,
             error: new.error,
-            meta: Json::of(&new.meta),
+            meta: Json::of(&meta),
             score: new.score,
             feedback: None,
         };
@@ -148,14 +150,21 @@ impl Spans {
         &self,
         caller: &Principal,
         id: SpanId,
-        change: SpanChange,
+        mut change: SpanChange,
     ) -> Result<Span, Error> {
         if change.meta.as_ref().map_or(0, meta_bytes) > MAX_META_BYTES {
             return Err(meta_too_long("64 KiB").into());
         }
         check_times(change.start_time.flatten(), change.end_time.flatten())?;
         let current = self.get(caller, id).await?;
-        check(&changed(current, change.clone()))?;
+        let then = changed(current, change.clone());
+        check(&then)?;
+        let (input, output, truncated) = kept(then.input, then.output);
+        if truncated {
+            // What was there may have to make room for what is new.
+            (change.input, change.output) = (Some(input), Some(output));
+            change.meta.get_or_insert_default().extend([mark()]);
+        }
         self.store
             .change_span(caller.scope(), id, change)
             .await?
@@ -231,6 +240,11 @@ fn changed(mut span: Span, change: SpanChange) -> Span {
     span
 }
 
+/// What is said of a span of which something was cut.
+fn mark() -> (String, Json) {
+    ("truncated".to_owned(), Json::of(&true))
+}
+
 /// Two times of one clock; a time of ours beside one of the client's says nothing.
 fn check_times(start: Option<Timestamp>, end: Option<Timestamp>) -> Result<(), Invalid> {
     if let (Some(start), Some(end)) = (start, end)
@@ -251,13 +265,6 @@ fn check(span: &Span) -> Result<(), Invalid> {
         && chars(kind.as_str()) > MAX_KIND_CHARS
     {
         return Err(too_long("a span's type has at most 255 characters").at("type"));
-    }
-    let bytes = |value: &Option<Json>| value.as_ref().map_or(0, |value| value.text().len());
-    let (input, output) = (bytes(&span.input), bytes(&span.output));
-    if input + output > MAX_KEPT_BYTES {
-        let longer = if input > output { "input" } else { "output" };
-        let fault = "input and output together have at most 8 MiB";
-        return Err(Invalid::new("too_long", fault).at(longer));
     }
     if span.error.as_ref().map_or(0, String::len) > MAX_ERROR_BYTES {
         return Err(too_long("an error has at most 64 KiB").at("error"));
@@ -328,16 +335,11 @@ mod tests {
             name: Some("x".repeat(MAX_NAME_CHARS + 1)),
             ..SpanChange::default()
         };
-        let heavy = SpanChange {
-            input: Some(Some(Json::of(&"x".repeat(MAX_KEPT_BYTES)))),
-            ..SpanChange::default()
-        };
 
         assert_eq!(
             fault(long_name),
             (vec!["name".to_owned()], "string_too_long")
         );
-        assert_eq!(fault(heavy), (vec!["input".to_owned()], "too_long"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Answer, Script, Upstream};
+use testkit::{Answer, Received, Script, Upstream};
 
 use crate::server::{Api, BETA, Server};
 
@@ -210,4 +210,79 @@ async fn failures_and_cut_answers_are_not_kept() {
         ]
     );
     assert_eq!(upstream.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_takes_nobody_along() {
+    let script = Script::by(|request: &Received| {
+        if request.json()["stream"] == true {
+            Answer::text("hello there")
+                .pause(Duration::from_millis(100))
+                .cut_after_pieces(2)
+        } else {
+            Answer::text("hello there")
+        }
+    });
+    let (server, upstream) = with_upstream(script).await;
+    let api = server.api();
+    let function = cached_function(&api, "f", 60).await;
+    let leading = tokio::spawn({
+        let (api, function) = (api.clone(), function.clone());
+        async move { api.stream_of(&function, &json!({"input": "a"})).await }
+    });
+    assert!(upstream.wait_for_requests(1, Duration::from_secs(5)).await);
+
+    let waited = api.call(&function, json!({"input": "a"})).await.body;
+
+    assert_eq!(leading.await.unwrap().error(), "UpstreamError");
+    assert_eq!(waited["message"], "hello there", "{waited}");
+}
+
+#[tokio::test]
+async fn a_failure_is_shared_with_those_who_waited_and_says_whose_it_is() {
+    let (server, upstream) =
+        with_upstream(Answer::error(500, "broken").after(Duration::from_millis(300))).await;
+    let api = server.api();
+    let function = cached_function(&api, "f", 60).await;
+
+    let calls: Vec<_> = (0..10)
+        .map(|_| {
+            let (api, function) = (api.clone(), function.clone());
+            tokio::spawn(async move { api.call(&function, json!({"input": "a"})).await })
+        })
+        .collect();
+    let mut own = Vec::new();
+    let mut shared = Vec::new();
+    for call in calls {
+        let answer = call.await.unwrap();
+        assert_eq!(answer.class(), "UpstreamError");
+        let span = api.span(&answer).await;
+        match &span["meta"]["shares_failure_of"] {
+            Value::Null => own.push(span["id"].clone()),
+            of => shared.push(of.clone()),
+        }
+    }
+
+    assert_eq!(upstream.requests().len(), 1);
+    assert_eq!((own.len(), shared.len()), (1, 9));
+    assert!(shared.iter().all(|of| *of == own[0]));
+}
+
+#[tokio::test]
+async fn one_string_is_one_string_however_it_is_spelled() {
+    let (server, upstream) = with_upstream(Answer::text("hello")).await;
+    let api = server.api();
+    let function = cached_function(&api, "f", 60).await;
+    let path = format!("/v2/functions/{}/call", function["id"].as_str().unwrap());
+
+    for body in [r#"{"input":{"k":"\u00e9"}}"#, r#"{"input":{"k":"é"}}"#] {
+        let answer = api
+            .send_text(reqwest::Method::POST, &path, Some(body.to_owned()))
+            .await;
+        assert_eq!(answer.status, 200);
+    }
+
+    let asked = upstream.requests();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].json()["messages"][1]["content"], r#"{"k":"é"}"#);
 }

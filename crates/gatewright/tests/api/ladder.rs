@@ -318,3 +318,90 @@ async fn a_model_that_asks_for_a_long_rest_gets_it() {
         .unwrap();
     assert!((20..=30).contains(&wait), "{wait}");
 }
+
+/// Functions over `slow`, which answers after half a second, and what else they list.
+async fn hedged(api: &Api, others: &[&str]) -> Value {
+    let mut models = vec!["house/slow".to_owned()];
+    models.extend(others.iter().map(|name| (*name).to_owned()));
+    api.function(json!({
+        "name": others.join("-"), "instructions": "Tell.", "model": models,
+        "configuration": {"invocation.hedge.after_ms": 50},
+    }))
+    .await
+}
+
+#[tokio::test]
+async fn what_becomes_of_a_hedge_harms_nobody() {
+    let script = Script::by(
+        |request: &Received| match request.json()["model"].as_str() {
+            Some("slow") => Answer::text("slow").after(Duration::from_millis(500)),
+            Some("strict") => Answer::error(400, "unknown option"),
+            _ => Answer::error(500, "broken"),
+        },
+    );
+    let (server, upstream) = with_upstream(script).await;
+    let api = server.api();
+
+    for others in [["nobody/knows"], ["house/strict"], ["house/broken"]] {
+        let function = hedged(&api, &others).await;
+
+        let answer = api.call(&function, json!({"input": "go"})).await;
+
+        assert_eq!(answer.body["message"], "slow", "{others:?}: {answer:?}");
+    }
+    let asked = upstream
+        .requests()
+        .into_iter()
+        .map(|request| request.json()["model"].clone());
+    let asked: Vec<Value> = asked.filter(|model| model != "slow").collect();
+    assert_eq!(asked, ["strict", "broken"], "nobody is asked twice");
+}
+
+#[tokio::test]
+async fn a_hedged_model_is_no_fallback_any_more() {
+    let script = Script::by(
+        |request: &Received| match request.json()["model"].as_str() {
+            Some("slow") => Answer::error(500, "late").after(Duration::from_millis(300)),
+            _ => Answer::error(503, "busy"),
+        },
+    );
+    let (server, upstream) = with_upstream(script).await;
+    let api = server.api();
+    let function = hedged(&api, &["house/busy"]).await;
+
+    let answer = api.call(&function, json!({"input": "go"})).await;
+
+    assert_eq!(
+        (answer.status.as_u16(), answer.class()),
+        (502, "UpstreamError")
+    );
+    assert_eq!(upstream.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn no_wait_outlasts_the_call() {
+    let upstream = Upstream::start(Script::by(|_| {
+        Answer::error(429, "wait").header("retry-after", "4")
+    }))
+    .await;
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
+            &upstream.base_url(),
+        ),
+        ("GATEWRIGHT_CALLS__TIMEOUT_SECONDS", "2"),
+    ]);
+    let api = server.api();
+    let function = api
+        .function(json!({"name": "f", "instructions": "x", "model": "house/busy"}))
+        .await;
+
+    let began = Instant::now();
+    let answer = api.call(&function, json!({"input": "go"})).await;
+
+    assert_eq!(
+        (answer.status.as_u16(), answer.class()),
+        (429, "RateLimitError")
+    );
+    assert!(began.elapsed() < Duration::from_secs(2));
+}

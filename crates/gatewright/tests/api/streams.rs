@@ -570,6 +570,28 @@ async fn a_model_that_says_something_else_cannot_go_on() {
 }
 
 #[tokio::test]
+async fn no_value_is_made_of_two() {
+    let given = r#"{"people":[{"name":"Ada","iban":"DE-ADA"}]}"#;
+    let other = r#"{"people":[{"name":"Bob","iban":"BOB-1"}]}"#;
+    let cut = Answer::text(given).piece_bytes(4).cut_after_pieces(6);
+    let (server, _upstream) = with_upstream(by_model(cut, Answer::text(other))).await;
+    let api = server.api();
+    let function = api
+        .function(json!({
+            "name": "f", "instructions": "x", "model": ["house/a", "house/b"], "output_schema": {"type": "object"},
+            "configuration": {
+                "invocation.stream.failover": "continue", "invocation.structured_generation.max_attempts": 2,
+            },
+        }))
+        .await;
+
+    let stream = api.stream_of(&function, &json!({"input": "go"})).await;
+
+    assert_eq!(stream.error(), "StructuredGenerationError");
+    assert!(given.starts_with(&stream.joined()), "{}", stream.text);
+}
+
+#[tokio::test]
 async fn without_the_setting_nobody_goes_on() {
     let script = by_model(
         Answer::text(TEXT).cut_after_pieces(3),

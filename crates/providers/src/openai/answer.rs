@@ -16,8 +16,9 @@ const MAX_COUNT: u64 = 1 << 53;
 pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, Fault> {
     let answer = answer(body)?;
     let choices = answer["choices"].as_array();
+    // Of several answers, one was asked for.
     let choice = choices
-        .and_then(|choices| choices.first())
+        .and_then(|choices| choices.iter().find(|it| is_first(it)).or(choices.first()))
         .ok_or_else(|| Fault::protocol("the provider's answer has no choices"))?;
     if let Some(error) = choice.get("error").filter(|error| !error.is_null()) {
         return Err(fault::of_error(error));
@@ -26,14 +27,7 @@ pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, F
     if !message.is_object() {
         return Err(Fault::protocol("the provider's answer has no message"));
     }
-    let text = content(&message["content"]);
-    let called = arguments(message, &message["tool_calls"][0]);
-    // Some models breathe before they call.
-    let text = if called.is_empty() || !text.trim().is_empty() {
-        reading.content(text)
-    } else {
-        reading.arguments(&called)
-    };
+    let text = text(reading, message)?;
     let refusal = message["refusal"].as_str();
     let refusal = refusal.filter(|refusal| !refusal.is_empty());
     Ok(Generation {
@@ -42,6 +36,25 @@ pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, F
         finish_reason: finish_reason(choice["finish_reason"].as_str())?,
         usage: usage(&answer["usage"]),
     })
+}
+
+/// The text of a whole message.
+fn text(reading: &Reading, message: &Value) -> Result<String, Fault> {
+    let content = reading.content(content(&message["content"])?);
+    // The pieces of a call are numbered; whole calls are each another.
+    let calls: Vec<String> = calls(message).map(|(_, arguments)| arguments).collect();
+    // Some models breathe before they call.
+    let is_called = calls.iter().any(|arguments| !arguments.is_empty());
+    let mut joining = reading.joining();
+    let mut text = if is_called && content.trim().is_empty() {
+        String::new()
+    } else {
+        joining.content(&content)
+    };
+    for (number, arguments) in (0..).zip(&calls) {
+        text += &joining.call(number, arguments)?;
+    }
+    Ok(text + &joining.finish())
 }
 
 /// The answer, or the part of a stream, as a value, unless it is an error.
@@ -56,31 +69,44 @@ pub(super) fn answer(body: &[u8]) -> Result<Value, Fault> {
     }
 }
 
+/// Whether it is the first of its list by its own number; one without a number is.
+pub(super) fn is_first(item: &Value) -> bool {
+    matches!(item["index"].as_u64(), None | Some(0))
+}
+
 /// A text, or the texts of a list of parts; thinking and the like are left out.
-pub(super) fn content(content: &Value) -> String {
+pub(super) fn content(content: &Value) -> Result<String, Fault> {
     match content {
-        Value::String(text) => text.clone(),
+        Value::Null => Ok(String::new()),
+        Value::String(text) => Ok(text.clone()),
         Value::Array(parts) => {
             let is_text = |part: &&Value| matches!(part["type"].as_str(), None | Some("text"));
             let texts = parts.iter().filter(is_text);
-            texts.filter_map(|part| part["text"].as_str()).collect()
+            Ok(texts.filter_map(|part| part["text"].as_str()).collect())
         }
-        _ => String::new(),
+        _ => Err(Fault::protocol("the content of the answer is no text")),
     }
 }
 
-/// The arguments of a tool call: some models answer a demand for JSON so, whether or not they were given a tool.
-pub(super) fn arguments(message: &Value, call: &Value) -> String {
-    let calls = [
-        &call["function"]["arguments"],
-        &message["function_call"]["arguments"],
-    ];
-    let given = calls.into_iter().find(|arguments| !arguments.is_null());
-    match given {
-        Some(Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
-        None => String::new(),
-    }
+/// The tool calls of a message, or of a piece of one: which call it is, and the text of its arguments.
+pub(super) fn calls(message: &Value) -> impl Iterator<Item = (u64, String)> {
+    let tools = message["tool_calls"].as_array().into_iter().flatten();
+    let tools = (0..).zip(tools).map(|(position, call)| {
+        let number = call["index"].as_u64().unwrap_or(position);
+        (number, &call["function"]["arguments"])
+    });
+    // The dialect's older way, which some hosts have beside the other.
+    let has_tools = message["tool_calls"][0]["function"]["arguments"] != Value::Null;
+    let older = &message["function_call"]["arguments"];
+    let older = (!has_tools).then_some((0, older));
+    tools.chain(older).filter_map(|(number, arguments)| {
+        let text = match arguments {
+            Value::Null => return None,
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        Some((number, text))
+    })
 }
 
 pub(super) fn finish_reason(reason: Option<&str>) -> Result<FinishReason, Fault> {

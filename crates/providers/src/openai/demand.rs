@@ -6,8 +6,8 @@ use domain::{Demand, Json, Rung, seams::Target};
 use serde::Serialize;
 
 use super::{
-    strict,
-    wrap::{self, Unwrapping},
+    joining::{Calls, Joining},
+    strict, wrap,
 };
 use crate::{adapter::Manner, wire::Fault};
 
@@ -25,6 +25,7 @@ const CLIENTS: [&str; 5] = [
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     form: Form,
+    calls: Calls,
     /// Whether the request has members that only the demand put there.
     is_demanding: bool,
 }
@@ -50,18 +51,9 @@ impl Reading {
         }
     }
 
-    /// Reads the arguments of a tool call.
-    pub(super) fn arguments(&self, text: &str) -> String {
-        let Some(mut unwrapping) = self.unwrapping() else {
-            return text.to_owned();
-        };
-        let begun = unwrapping.push(text);
-        begun + &unwrapping.finish()
-    }
-
-    /// Reads the arguments of a tool call piece by piece, where they are to be unwrapped.
-    pub(super) fn unwrapping(&self) -> Option<Unwrapping> {
-        matches!(self.form, Form::Wrapped).then(Unwrapping::default)
+    /// Joins the content and the calls of the answer to its text.
+    pub(super) fn joining(&self) -> Joining {
+        Joining::new(self.calls, matches!(self.form, Form::Wrapped))
     }
 
     /// The fault of the answer, which may be about the demand.
@@ -98,8 +90,14 @@ pub(super) fn worded(
         }
         _ => (Vec::new(), Form::Bare),
     };
+    let calls = match demand {
+        None => Calls::Instead,
+        Some(demand) if demand.rung == Rung::ForcedTool && !has_any => Calls::Demanded,
+        Some(_) => Calls::Beside,
+    };
     let reading = Reading {
         form,
+        calls,
         is_demanding: !members.is_empty() && !has_any,
     };
     (members, reading)

@@ -6,6 +6,7 @@
 mod answer;
 mod demand;
 mod fault;
+mod joining;
 mod request;
 mod stream;
 mod strict;

@@ -7,10 +7,10 @@ use domain::{Delta, FinishReason, Usage};
 use serde_json::Value;
 
 use super::{
-    answer::{self, arguments, content, finish_reason},
+    answer::{self, calls, content, finish_reason, is_first},
     demand::Reading,
     fault,
-    wrap::Unwrapping,
+    joining::Joining,
 };
 use crate::{
     adapter::Decoder,
@@ -22,33 +22,20 @@ const DONE: &str = "[DONE]";
 /// Reads one stream.
 pub(crate) struct ChunkDecoder {
     reading: Reading,
-    unwrapping: Option<Unwrapping>,
-    source: Source,
-    has_spoken: bool,
+    joining: Joining,
+    /// Whether any of the answer has come.
+    has_begun: bool,
     finish_reason: Option<FinishReason>,
     usage: Option<Usage>,
-}
-
-/// Where the answer's text comes from; the first that has any gives it all.
-enum Source {
-    /// Not known yet. White space may be a model breathing before it calls, so it waits here.
-    Open { blank: String },
-    /// The content.
-    Content,
-    /// The arguments of the first tool call.
-    Call,
 }
 
 impl ChunkDecoder {
     /// Reads the answer to a request of that `reading`.
     pub(super) fn new(reading: Reading) -> Self {
         Self {
-            unwrapping: reading.unwrapping(),
+            joining: reading.joining(),
             reading,
-            source: Source::Open {
-                blank: String::new(),
-            },
-            has_spoken: false,
+            has_begun: false,
             finish_reason: None,
             usage: None,
         }
@@ -72,73 +59,46 @@ impl ChunkDecoder {
         if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(finish_reason(Some(reason))?);
         }
-        Ok(self.deltas(choice))
+        self.deltas(choice)
     }
 
-    fn deltas(&mut self, choice: &Value) -> Vec<Delta> {
-        // A host that does not stream may still send its one message as an event.
-        let message = match &choice["delta"] {
-            Value::Null if !self.has_spoken => &choice["message"],
-            delta => delta,
-        };
-        let text = self.content(content(&message["content"]));
-        let call = message["tool_calls"].as_array();
-        let call = call.and_then(|calls| calls.iter().find(|call| is_first(call)));
-        let called = arguments(message, call.unwrap_or(&Value::Null));
-        let called = self.call(&called);
+    fn deltas(&mut self, choice: &Value) -> Result<Vec<Delta>, Fault> {
+        let message = self.message(choice)?;
+        let content = content(&message["content"])?;
+        let mut has_begun = !content.is_empty();
+        let mut text = self.joining.content(&content);
+        for (number, arguments) in calls(message) {
+            has_begun |= !arguments.is_empty();
+            text += &self.joining.call(number, &arguments)?;
+        }
         let refusal = message["refusal"].as_str().unwrap_or_default();
+        self.has_begun |= has_begun || !refusal.is_empty();
         let deltas = [
-            Some(text + &called)
-                .filter(|text| !text.is_empty())
-                .map(Delta::Text),
+            Some(text).filter(|text| !text.is_empty()).map(Delta::Text),
             Some(refusal)
                 .filter(|text| !text.is_empty())
                 .map(|text| Delta::Refusal(text.to_owned())),
         ];
-        let deltas: Vec<Delta> = deltas.into_iter().flatten().collect();
-        self.has_spoken |= !deltas.is_empty();
-        deltas
+        Ok(deltas.into_iter().flatten().collect())
     }
 
-    fn content(&mut self, text: String) -> String {
-        match &mut self.source {
-            Source::Call => String::new(),
-            Source::Content => text,
-            Source::Open { blank } => {
-                blank.push_str(&text);
-                if text.trim().is_empty() {
-                    return String::new();
-                }
-                let text = std::mem::take(blank);
-                self.source = Source::Content;
-                text
-            }
+    /// What a choice adds to the message.
+    fn message<'a>(&self, choice: &'a Value) -> Result<&'a Value, Fault> {
+        let (delta, message) = (&choice["delta"], &choice["message"]);
+        let is_sound = |value: &Value| value.is_object() || value.is_null();
+        // Completions of plain text are another protocol.
+        let is_other = delta.is_null() && message.is_null() && choice["text"].is_string();
+        if !is_sound(choice) || !is_sound(delta) || !is_sound(message) || is_other {
+            return Err(Fault::protocol("a piece of the stream has no message"));
         }
+        // A host that does not stream may still send its one message as an event.
+        let is_whole = delta.is_null() && !self.has_begun;
+        Ok(if is_whole { message } else { delta })
     }
 
-    fn call(&mut self, text: &str) -> String {
-        if text.is_empty() || matches!(self.source, Source::Content) {
-            return String::new();
-        }
-        self.source = Source::Call;
-        match &mut self.unwrapping {
-            Some(unwrapping) => unwrapping.push(text),
-            None => text.to_owned(),
-        }
-    }
-
-    /// What was held back.
-    fn rest(&mut self) -> String {
-        match (&mut self.source, &mut self.unwrapping) {
-            (Source::Open { blank }, _) => std::mem::take(blank),
-            (Source::Call, Some(unwrapping)) => unwrapping.finish(),
-            (Source::Call | Source::Content, _) => String::new(),
-        }
-    }
-
-    /// A fault before the first delta may be about the demand; after it, the host has taken that.
+    /// A fault before the answer may be about the demand; after it, the host has taken that.
     fn blamed(&self, fault: Fault) -> Fault {
-        if self.has_spoken {
+        if self.has_begun {
             fault
         } else {
             self.reading.fault(fault)
@@ -162,7 +122,7 @@ impl Decoder for ChunkDecoder {
         let finish_reason = self
             .finish_reason
             .ok_or_else(|| Fault::protocol("the provider's stream broke off"))?;
-        let rest = Some(self.rest()).filter(|rest| !rest.is_empty());
+        let rest = Some(self.joining.finish()).filter(|rest| !rest.is_empty());
         let usage = self.usage;
         let end = Delta::End {
             finish_reason,
@@ -170,11 +130,6 @@ impl Decoder for ChunkDecoder {
         };
         Ok(rest.map(Delta::Text).into_iter().chain([end]).collect())
     }
-}
-
-/// Whether it is the first of its list by its own number; one without a number is.
-fn is_first(item: &Value) -> bool {
-    matches!(item["index"].as_u64(), None | Some(0))
 }
 
 #[cfg(test)]

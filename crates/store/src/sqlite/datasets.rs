@@ -1,5 +1,7 @@
 //! Datasets: entries, the versions that count their changes, and the vectors of their inputs.
 
+pub(super) mod changes;
+
 use async_trait::async_trait;
 use domain::{
     Dataset, DatasetId, Entry, EntryChange, EntryChanges, EntryId, Json, Page, Paged, ProjectScope,
@@ -12,14 +14,8 @@ use crate::sqlite::{Sqlite, fault::Fault, row};
 
 const DATASET: &str = "SELECT id, function_id FROM datasets WHERE project_id = ?1 AND id = ?2";
 
-const VERSIONS: &str =
-    "SELECT version, last_deletion FROM datasets WHERE project_id = ?1 AND id = ?2";
-
 const RAISE: &str = "
     UPDATE datasets SET version = version + 1 WHERE project_id = ?1 AND id = ?2 RETURNING version";
-
-const NOTE_DELETION: &str =
-    "UPDATE datasets SET last_deletion = version WHERE project_id = ?1 AND id = ?2";
 
 const INSERT: &str = "
     INSERT INTO entries (id, dataset_id, number, version, created_at, comment, input, output, expected)
@@ -35,14 +31,6 @@ const SELECT: &str = "
     SELECT e.id, e.dataset_id, e.created_at, e.comment, e.input, e.output, e.expected
     FROM entries e JOIN datasets d ON d.id = e.dataset_id
     WHERE d.project_id = ?1 AND d.id = ?2";
-
-/// The columns of [`SELECT`], then the vector, if it is the asked model's.
-pub(super) const CHANGES: &str = "
-    SELECT e.id, e.dataset_id, e.created_at, e.comment, e.input, e.output, e.expected,
-           iif(e.vector_model = ?5, e.vector, NULL)
-    FROM entries e JOIN datasets d ON d.id = e.dataset_id
-    WHERE d.project_id = ?1 AND d.id = ?2 AND e.version > ?3
-    ORDER BY e.version DESC LIMIT ?4";
 
 const COUNT: &str = "
     SELECT count(*) FROM entries e JOIN datasets d ON d.id = e.dataset_id WHERE d.project_id = ?1 AND d.id = ?2";
@@ -77,23 +65,6 @@ fn read(row: &Row<'_>) -> Result<Entry, Fault> {
         comment: row.get(3)?,
         created_at: row::time(row, 2)?,
     })
-}
-
-fn read_with_vector(row: &Row<'_>) -> Result<(Entry, Option<Vec<f32>>), Fault> {
-    let bytes = row.get_ref(7)?.as_blob_or_null();
-    let vector = bytes
-        .map_err(rusqlite::Error::from)?
-        .map(vector_of)
-        .transpose()?;
-    Ok((read(row)?, vector))
-}
-
-fn vector_of(bytes: &[u8]) -> Result<Vec<f32>, Fault> {
-    let (numbers, rest) = bytes.as_chunks();
-    if !rest.is_empty() {
-        return Err(Fault::corrupt("a vector", "its last number is cut"));
-    }
-    Ok(numbers.iter().copied().map(f32::from_le_bytes).collect())
 }
 
 fn bytes_of(vector: &[f32]) -> Vec<u8> {
@@ -168,43 +139,10 @@ fn delete(connection: &Connection, key: Key, id: EntryId) -> Result<bool, Fault>
     if connection.prepare_cached(DELETE)?.execute(row)? == 0 {
         return Ok(false);
     }
-    raise(connection, key)?;
-    connection.prepare_cached(NOTE_DELETION)?.execute(key)?;
+    if let Some(version) = raise(connection, key)? {
+        changes::note_deletion(connection, key, version, id)?;
+    }
     Ok(true)
-}
-
-fn changes(
-    connection: &Connection,
-    key: Key,
-    since: i64,
-    limit: usize,
-    model: Option<&str>,
-) -> Result<EntryChanges, Fault> {
-    // One look at the database, so that the version is the entries'.
-    let look = connection.unchecked_transaction()?;
-    let versions = row::first(&look, VERSIONS, key, |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
-    })?;
-    let Some((version, last_deletion)) = versions else {
-        return Ok(EntryChanges::default());
-    };
-    let is_copy_useless = since < last_deletion;
-    let after = if is_copy_useless { 0 } else { since };
-    let asked = params![
-        key[0],
-        key[1],
-        after,
-        i64::try_from(limit).unwrap_or(i64::MAX),
-        model
-    ];
-    let mut entries = row::all(&look, CHANGES, asked, read_with_vector)?;
-    entries.reverse();
-    Ok(EntryChanges {
-        version,
-        // Where the limit cuts, they are the newest of all, changed or not.
-        are_all: after == 0 || entries.len() == limit,
-        entries,
-    })
 }
 
 #[async_trait]
@@ -291,8 +229,10 @@ impl DatasetStore for Sqlite {
     ) -> Result<EntryChanges, StoreError> {
         let (key, model) = (key(scope, dataset), model.map(ToOwned::to_owned));
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        self.read(move |connection| changes(connection, key, since, limit, model.as_deref()))
-            .await
+        self.read(move |connection| {
+            changes::since(connection, key, (since, limit), model.as_deref())
+        })
+        .await
     }
 
     async fn keep_vectors(

@@ -6,7 +6,7 @@ use domain::{
     seams::{DatasetStore, FunctionStore, Ids, RandomIds, SpanStore},
 };
 
-use super::*;
+use super::{datasets::changes, *};
 
 /// Rows as the first version of the schema had them, most ids all zeros.
 const VERSION_ONE: &str = r#"
@@ -19,6 +19,12 @@ const VERSION_ONE: &str = r#"
         (zeroblob(16), randomblob(16), zeroblob(16), zeroblob(16), 'greet', 'other', 9, NULL, 'broke', '{}', NULL,
          NULL);
 "#;
+
+/// A dataset whose fourth change was a deletion, its fifth an entry.
+const VERSION_THREE: &str = "
+    INSERT INTO datasets VALUES (zeroblob(16), zeroblob(16), zeroblob(16), 5, 5, 4);
+    INSERT INTO entries VALUES (zeroblob(16), zeroblob(16), 5, 5, 5, NULL, '1', '2', NULL, NULL, NULL);
+";
 
 fn nil<T: From<uuid::Uuid>>() -> T {
     uuid::Uuid::nil().into()
@@ -42,9 +48,14 @@ fn scope() -> ProjectScope {
 }
 
 fn upgraded() -> Sqlite {
+    upgraded_from(1, VERSION_ONE)
+}
+
+/// A database that so many migrations made, with these rows.
+fn upgraded_from(version: usize, rows: &str) -> Sqlite {
     let mut connection = connect::in_memory().unwrap();
-    migrate::run(&mut connection, &migrate::MIGRATIONS[..1]).unwrap();
-    connection.execute_batch(VERSION_ONE).unwrap();
+    migrate::run(&mut connection, &migrate::MIGRATIONS[..version]).unwrap();
+    connection.execute_batch(rows).unwrap();
     assert!(!migrate::migrate(&mut connection).unwrap());
     let connection = connect::share(connection);
     Sqlite::start(Parts {
@@ -140,6 +151,23 @@ async fn functions_of_the_first_version_read_on() {
 }
 
 #[tokio::test]
+async fn deletions_of_the_third_version_are_not_told_one_by_one() {
+    let store = upgraded_from(3, VERSION_THREE);
+    let told = async |since| {
+        let changes = store.entry_changes(scope(), nil(), since, 9, None).await;
+        let changes = changes.unwrap();
+        (changes.entries.len(), changes.deleted, changes.are_all)
+    };
+
+    assert_eq!(told(3).await, (1, vec![], true));
+    assert_eq!(told(4).await, (1, vec![], false));
+    store.delete_entry(scope(), nil(), nil()).await.unwrap();
+
+    assert_eq!(told(3).await, (0, vec![], true));
+    assert_eq!(told(4).await, (0, vec![nil()], false));
+}
+
+#[tokio::test]
 async fn a_span_of_the_first_version_may_be_forgotten_and_written_anew() {
     let store = upgraded();
     let mut bare = first_span();
@@ -165,7 +193,13 @@ fn queries_find_their_rows_by_an_index() {
         (spans::BY_ID.to_owned(), "sqlite_autoindex_spans_1"),
         (metrics::PAGE.to_owned(), "metrics_by_span"),
         (metrics::FORGET.to_owned(), "metrics_by_span"),
-        (datasets::CHANGES.to_owned(), "(dataset_id=? AND version>?)"),
+        (changes::CHANGES.to_owned(), "(dataset_id=? AND version>?)"),
+        (
+            changes::DELETIONS.to_owned(),
+            "(dataset_id=? AND version>?)",
+        ),
+        (changes::SURPLUS.to_owned(), "(dataset_id=?)"),
+        (changes::FORGET.to_owned(), "(dataset_id=? AND version<?)"),
         (datasets::in_order(), "(dataset_id=?)"),
         (revisions::with(), "revisions_by_digest"),
     ] {

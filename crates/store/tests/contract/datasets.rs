@@ -2,6 +2,7 @@
 
 use domain::{
     Dataset, DatasetId, Entry, EntryChange, EntryChanges, Function, Json, Page, Paged, ProjectId,
+    seams::StoreError,
 };
 
 use crate::{House, functions, id, on_every_backend, scope, second};
@@ -16,8 +17,12 @@ on_every_backend![
     every_change_raises_the_version,
     a_function_tells_its_datasets_version,
     changes_since_a_version_are_told_once,
-    after_a_deletion_everything_is_told,
+    a_deletion_is_told_by_the_entrys_id,
+    an_id_that_comes_back_is_told_as_deleted_and_as_new,
+    the_newest_thousand_deletions_are_told_one_by_one,
+    a_deletion_is_told_of_its_dataset_alone,
     the_newest_are_told_where_there_are_too_many,
+    the_newest_are_told_where_their_texts_are_too_long,
     entries_made_at_once_are_all_counted,
 ];
 
@@ -70,6 +75,7 @@ fn told<const N: usize>(version: i64, entries: [&Entry; N], are_all: bool) -> En
     EntryChanges {
         version,
         entries: entries.map(|entry| (entry.clone(), None)).to_vec(),
+        deleted: Vec::new(),
         are_all,
     }
 }
@@ -313,24 +319,117 @@ async fn changes_since_a_version_are_told_once(store: House) {
     }
 }
 
-async fn after_a_deletion_everything_is_told(store: House) {
-    let project = id();
-    let function = made(&store, project).await;
+async fn delete(store: &House, function: &Function, entry: &Entry) {
+    let (scope, dataset) = (scope(function.project), function.dataset_id);
+    let deleted = store.delete_entry(scope, dataset, entry.id).await;
+    assert!(deleted.unwrap());
+}
+
+fn gone<const N: usize>(changes: EntryChanges, entries: [&Entry; N]) -> EntryChanges {
+    EntryChanges {
+        deleted: entries.map(|entry| entry.id).to_vec(),
+        ..changes
+    }
+}
+
+async fn a_deletion_is_told_by_the_entrys_id(store: House) {
+    let function = made(&store, id()).await;
     let [one, two, three] = filled(&store, &function, ["1", "2", "3"]).await;
-    store
-        .delete_entry(scope(project), function.dataset_id, two.id)
-        .await
-        .unwrap();
+    delete(&store, &function, &two).await;
     let [four] = filled(&store, &function, ["4"]).await;
+    delete(&store, &function, &one).await;
 
     for (since, expected) in [
-        (0, told(5, [&one, &three, &four], true)),
-        (3, told(5, [&one, &three, &four], true)),
-        (4, told(5, [&four], false)),
-        (5, told(5, [], false)),
+        (0, told(6, [&three, &four], true)),
+        (1, gone(told(6, [&three, &four], false), [&two, &one])),
+        (3, gone(told(6, [&four], false), [&two, &one])),
+        (4, gone(told(6, [&four], false), [&one])),
+        (5, gone(told(6, [], false), [&one])),
+        (6, told(6, [], false)),
     ] {
         assert_eq!(changes(&store, &function, since, 100).await, expected);
     }
+    let cut = changes(&store, &function, 3, 1).await;
+    assert_eq!(cut, told(6, [&four], true));
+}
+
+async fn an_id_that_comes_back_is_told_as_deleted_and_as_new(store: House) {
+    let function = made(&store, id()).await;
+    let [one] = filled(&store, &function, ["1"]).await;
+    delete(&store, &function, &one).await;
+    let kept = store.insert_entry(scope(function.project), &one).await;
+
+    assert!(kept.unwrap());
+
+    let found = changes(&store, &function, 1, 100).await;
+    assert_eq!(found, gone(told(3, [&one], false), [&one]));
+}
+
+/// Does something with each of these entries at the same time; it has to succeed.
+async fn at_once<F>(entries: &[Entry], write: impl Fn(Entry) -> F)
+where
+    F: Future<Output = Result<bool, StoreError>> + Send + 'static,
+{
+    let write = |entry: &Entry| tokio::spawn(write(entry.clone()));
+    let writes: Vec<_> = entries.iter().map(write).collect();
+    for write in writes {
+        assert!(write.await.unwrap().unwrap());
+    }
+}
+
+async fn the_newest_thousand_deletions_are_told_one_by_one(store: House) {
+    let function = made(&store, id()).await;
+    let [left] = filled(&store, &function, ["left"]).await;
+    let entries: Vec<Entry> = (0..1002)
+        .map(|_| entry(function.dataset_id, "gone"))
+        .collect();
+    let (scope, dataset) = (scope(function.project), function.dataset_id);
+    // Some at once, so that they are written together.
+    for some in entries.chunks(50) {
+        at_once(some, |entry| {
+            let store = store.store.clone();
+            async move { store.insert_entry(scope, &entry).await }
+        })
+        .await;
+    }
+
+    for some in entries.chunks(50) {
+        at_once(some, |entry| {
+            let store = store.store.clone();
+            async move { store.delete_entry(scope, dataset, entry.id).await }
+        })
+        .await;
+    }
+
+    for (since, deleted, are_all) in [
+        (1004, 0, true),
+        (1005, 1000, false),
+        (1006, 999, false),
+        (2005, 0, false),
+    ] {
+        let found = changes(&store, &function, since, 100).await;
+        let told = (found.version, found.deleted.len(), found.are_all);
+        assert_eq!(told, (2005, deleted, are_all), "since {since}");
+    }
+    let all = changes(&store, &function, 1004, 100).await;
+    assert_eq!(all, told(2005, [&left], true));
+}
+
+async fn a_deletion_is_told_of_its_dataset_alone(store: House) {
+    let project = id();
+    let (function, beside) = (made(&store, project).await, made(&store, project).await);
+    let [one, _] = filled(&store, &function, ["1", "2"]).await;
+    filled(&store, &beside, ["3"]).await;
+    let scope = scope(project);
+
+    let elsewhere = store.delete_entry(scope, beside.dataset_id, one.id).await;
+    assert!(!elsewhere.unwrap());
+    assert_eq!(changes(&store, &function, 2, 100).await, told(2, [], false));
+    delete(&store, &function, &one).await;
+
+    assert_eq!(changes(&store, &beside, 1, 100).await, told(1, [], false));
+    let told_once = changes(&store, &function, 2, 100).await;
+    assert_eq!(told_once, gone(told(3, [], false), [&one]));
 }
 
 async fn the_newest_are_told_where_there_are_too_many(store: House) {
@@ -352,6 +451,30 @@ async fn the_newest_are_told_where_there_are_too_many(store: House) {
         (0, u64::MAX, changes(&store, &function, 0, 100).await),
     ] {
         assert_eq!(changes(&store, &function, since, limit).await, expected);
+    }
+}
+
+async fn the_newest_are_told_where_their_texts_are_too_long(store: House) {
+    let function = made(&store, id()).await;
+    let quarter = "x".repeat(16 * 1024 * 1024);
+    for count in 0..6 {
+        let long = Entry {
+            comment: Some(quarter.clone()),
+            ..entry(function.dataset_id, &count.to_string())
+        };
+        let kept = store.insert_entry(scope(function.project), &long).await;
+        assert!(kept.unwrap());
+    }
+
+    for (since, first, are_all) in [
+        (0, "2", true),
+        (1, "2", true),
+        (2, "2", false),
+        (3, "3", false),
+    ] {
+        let found = changes(&store, &function, since, 100).await;
+        let oldest = &found.entries[0].0.input;
+        assert_eq!((oldest, found.are_all), (&Json::of(&first), are_all));
     }
 }
 

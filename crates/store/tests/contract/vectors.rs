@@ -14,6 +14,7 @@ on_every_backend![
     a_vector_goes_with_the_input_that_it_is_of,
     a_vector_of_what_is_gone_is_not_kept,
     a_vector_raises_no_version,
+    vectors_come_along_beside_a_deletion,
 ];
 
 async fn keep(store: &House, function: &Function, model: &str, vectors: &[(&Entry, Vec<f32>)]) {
@@ -127,4 +128,19 @@ async fn a_vector_raises_no_version(store: House) {
 
     let found = store.function(scope(function.project), function.id).await;
     assert_eq!(found.unwrap().unwrap().dataset_version, 1);
+}
+
+async fn vectors_come_along_beside_a_deletion(store: House) {
+    let function = made(&store, id()).await;
+    let [one, two] = filled(&store, &function, ["1", "2"]).await;
+    let (scope, dataset) = (scope(function.project), function.dataset_id);
+    let vectors = [(&one, vec![1.0]), (&two, vec![2.0])];
+    keep(&store, &function, "m", &vectors).await;
+
+    store.delete_entry(scope, dataset, one.id).await.unwrap();
+
+    let changes = store.entry_changes(scope, dataset, 1, 100, Some("m")).await;
+    let changes = changes.unwrap();
+    assert_eq!(changes.deleted, [one.id]);
+    assert_eq!(changes.entries, [(two, Some(vec![2.0]))]);
 }

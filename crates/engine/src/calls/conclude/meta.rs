@@ -1,7 +1,7 @@
 //! The `meta` of a call's span (`interface.md` 8.3).
 
 use domain::{
-    Cost, CostStatus, FinishReason, Json, Kept, ModelName, Observation, Rung, Tags, Usage,
+    Cost, CostStatus, FinishReason, Json, Kept, ModelName, Observation, Rung, SpanId, Tags, Usage,
 };
 use serde::Serialize;
 
@@ -45,6 +45,9 @@ struct Meta<'a> {
     few_shot_count: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     few_shot: Option<&'a Shown>,
+    /// The span of an equal call that asked in this one's stead, in vain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shares_failure_of: Option<SpanId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rung: Option<Rung>,
     /// Why it was not the firmest rung.
@@ -136,6 +139,7 @@ pub(super) fn meta(
         latency_ms: elapsed_ms(call.began),
         few_shot_count: shown.map_or(0, |shown| shown.entries.len()),
         few_shot: shown,
+        shares_failure_of: ledger.shared_failure(),
         rung: rung.map(|rung| rung.rung),
         rung_reason: rung.and_then(|rung| rung.why.as_deref()),
         mended: answer.map_or(&[], |answer| &answer.mended),

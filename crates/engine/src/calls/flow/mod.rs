@@ -77,7 +77,7 @@ impl Asking {
                 Missed::Unavailable(failure) => failures.add(failure),
                 Missed::Broken(failure, unfinished) => {
                     let goes_on = walk.call.definition().configuration.failover();
-                    if !goes_on || !failure.kind.may_fall_back() {
+                    if !goes_on || !failure.kind.may_fall_back() || !sink.is_whole() {
                         return Err(told(&failure, walk.ledger));
                     }
                     let others = if has_fallback {

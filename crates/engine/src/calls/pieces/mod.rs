@@ -75,6 +75,8 @@ pub(crate) enum Mending {
     TrailingComma,
     /// Closing brackets were added at the end.
     MissingBrackets,
+    /// The line breaks around a text in XML were taken off.
+    Layout,
 }
 
 /// What came after the value.

@@ -174,14 +174,16 @@ impl<'s> Sketch<'s> {
             };
             self.element(&Named::member(name), &form.property(name), note, depth);
         }
-        let (patterns, rest) = form.undeclared();
-        self.speaks_of_members |= !patterns.is_empty() || !rest.is_empty();
+        for (name, schemas) in self.book.conditional_members(form) {
+            self.speaks_of_members |= !is_name(name);
+            for schema in schemas {
+                self.element(&Named::member(name), &[schema], "optional", depth);
+            }
+        }
+        let rest = form.rest();
+        self.speaks_of_members |= form.patterns().next().is_some() || !rest.is_empty();
         let named = Named::own("NAME");
-        let patterned = form
-            .word("patternProperties")
-            .filter_map(Value::as_object)
-            .flatten();
-        for (pattern, schema) in patterned {
+        for (pattern, schema) in form.patterns() {
             let note = format!("any number of members whose names match {pattern}");
             self.element(&named, &[schema], &note, depth);
         }

@@ -3,13 +3,17 @@
 //! A value is written so: an object as one element per member, an array as one `item` element per entry, a string,
 //! number or boolean as text, `null` as an empty element; what is empty and might be taken for null has an empty CDATA
 //! section in it. A member whose name is no XML name is
-//! `<member name="…">`. An answer has one element around all of it, `answer` by our suggestion.
+//! `<member name="…">`. An answer has one element around all of it, `answer` by our suggestion. Text is taken as it
+//! was written, but for the line breaks of a block.
 //!
 //! Nothing is checked against the schema here beyond what tells one reading from another: what was read faithfully is
 //! validated afterwards. Document types, entities other than XML's five, and name spaces are not processed.
 
+mod conditional;
 mod demand;
+mod pattern;
 mod read;
+mod reference;
 mod render;
 mod scan;
 mod shape;
@@ -34,11 +38,11 @@ const MEMBER: &str = "member";
 /// What a repair asks for.
 pub(crate) const REPAIR: &str = "Answer again in XML only: one complete `answer` element of the form that was asked for, with every element closed.";
 
-/// The value that an answer in XML stands for, by the types of the schema.
+/// The value that an answer in XML stands for, by the types of the schema, and whether layout was taken off a text.
 ///
 /// # Errors
 /// A sentence about the first place that cannot be read.
-pub(crate) fn value(answer: &str, schema: &Json) -> Result<Json, String> {
+pub(crate) fn read(answer: &str, schema: &Json) -> Result<(Json, bool), String> {
     let schema = schema.to_value();
     read::value(answer, &schema)
 }

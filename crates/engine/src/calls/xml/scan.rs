@@ -53,6 +53,11 @@ impl<'a> Pieces<'a> {
         }
     }
 
+    /// Whether a CDATA section was begun and never ended.
+    pub(super) const fn has_open_literal(&self) -> bool {
+        self.missing[1]
+    }
+
     fn section(&mut self, rest: &'a str) -> Option<(Piece<'a>, usize)> {
         let section = SECTIONS
             .iter()

@@ -4,6 +4,8 @@ use std::{collections::HashMap, rc::Rc};
 
 use serde_json::{Map, Value};
 
+use super::reference::{anchors, decoded};
+
 /// A schema may spread out into so many shapes; more are not looked at.
 const MAX_SHAPES: usize = 1000;
 /// So many schemas may hold in one place.
@@ -172,16 +174,22 @@ impl<'s> Shape<'s> {
         lists.flatten().filter_map(Value::as_str)
     }
 
-    /// The schemas of members that are not declared, by pattern and for the rest.
-    pub(super) fn undeclared(&self) -> (Vec<&'s Value>, Vec<&'s Value>) {
+    /// The schemas of members by the pattern that their names fit.
+    pub(super) fn patterns(&self) -> impl Iterator<Item = (&'s str, &'s Value)> {
         let patterns = self.word("patternProperties").filter_map(Value::as_object);
+        patterns.flat_map(|patterns| {
+            patterns
+                .iter()
+                .map(|(name, schema)| (name.as_str(), schema))
+        })
+    }
+
+    /// The schemas of members that nothing else speaks of.
+    pub(super) fn rest(&self) -> Vec<&'s Value> {
         let rest = ["additionalProperties", "unevaluatedProperties"]
             .into_iter()
             .flat_map(|word| self.word(word));
-        (
-            patterns.flat_map(Map::values).collect(),
-            rest.filter(|schema| schema.is_object()).collect(),
-        )
+        rest.filter(|schema| schema.is_object()).collect()
     }
 
     /// Whether no member but the declared ones may be there.
@@ -279,6 +287,7 @@ fn implied(views: &[&Map<String, Value>]) -> Kind {
         "patternProperties",
         "additionalProperties",
         "required",
+        "dependentSchemas",
     ];
     let of_entries = [
         "items",
@@ -297,39 +306,4 @@ fn implied(views: &[&Map<String, Value>]) -> Kind {
     } else {
         Kind::Any
     }
-}
-
-/// The places in a schema that have a name of their own.
-fn anchors(root: &Value) -> HashMap<&str, &Value> {
-    let mut anchors = HashMap::new();
-    let mut rest = vec![root];
-    while let Some(value) = rest.pop() {
-        match value {
-            Value::Object(words) => {
-                for word in ["$anchor", "$dynamicAnchor"] {
-                    let anchor = words.get(word).and_then(Value::as_str);
-                    anchors.extend(anchor.map(|anchor| (anchor, value)));
-                }
-                rest.extend(words.values());
-            }
-            Value::Array(values) => rest.extend(values),
-            _ => {}
-        }
-    }
-    anchors
-}
-
-/// A fragment of a URI as the text it stands for.
-fn decoded(fragment: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| byte == b'%');
-        let number = digits
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(number.unwrap_or(byte));
-        rest = if number.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8(bytes).ok()
 }

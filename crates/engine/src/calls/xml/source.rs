@@ -1,7 +1,5 @@
 //! Where a value is read from, and what it says as a scalar.
 
-use std::borrow::Cow;
-
 use serde_json::{Number, Value};
 
 use super::{
@@ -19,16 +17,24 @@ pub(super) enum Source<'a> {
     Attribute(&'a str),
 }
 
+/// What a place says as text.
+pub(super) struct Said {
+    /// As it was written.
+    exact: String,
+    /// Without the layout of a block, if it is laid out as one.
+    bare: Option<String>,
+}
+
 impl Source<'_> {
     /// What it says as text; nothing, if it stands in several places.
-    pub(super) fn text(&self, tags: &Tags<'_>) -> Option<String> {
+    pub(super) fn said(&self, tags: &Tags<'_>) -> Option<Said> {
         match self {
-            Self::Element(element) => Some(text(tags.source(*element))),
+            Self::Element(element) => Some(Said::in_element(tags.source(*element))),
             Self::Repeated(_) => None,
             Self::Attribute(value) => {
-                let mut text = String::with_capacity(value.len());
-                scan::resolve(value, &mut text);
-                Some(text)
+                let mut exact = String::with_capacity(value.len());
+                scan::resolve(value, &mut exact);
+                Some(Said { exact, bare: None })
             }
         }
     }
@@ -52,15 +58,14 @@ impl Source<'_> {
     }
 }
 
-/// Whether a text says the scalar.
+/// Whether a text says the scalar, as it stands.
 pub(super) fn says(text: &str, is_void: bool, scalar: &Value) -> bool {
-    let trimmed = text.trim();
     match scalar {
-        Value::Null => is_void || trimmed == "null",
-        Value::Bool(bool) => boolean(trimmed) == Some(*bool),
-        Value::Number(number) => self::number(trimmed)
+        Value::Null => is_void || text == "null",
+        Value::Bool(bool) => boolean(text) == Some(*bool),
+        Value::Number(number) => self::number(text)
             .is_some_and(|said| said == *number || said.as_f64() == number.as_f64()),
-        Value::String(string) => text == string || trimmed == string,
+        Value::String(string) => text == string,
         Value::Array(_) | Value::Object(_) => false,
     }
 }
@@ -77,7 +82,9 @@ pub(super) fn boolean(text: &str) -> Option<bool> {
 
 /// The number, if the text is one as JSON writes it.
 pub(super) fn number(text: &str) -> Option<Number> {
-    let is_one = text.ends_with(|char: char| char.is_ascii_digit());
+    // A number as such has no white space around it.
+    let is_one = text.ends_with(|char: char| char.is_ascii_digit())
+        && text.starts_with(|char: char| char == '-' || char.is_ascii_digit());
     serde_json::from_str(text).ok().filter(|_| is_one)
 }
 
@@ -85,63 +92,51 @@ pub(super) fn is_whole(number: &Number) -> bool {
     !number.is_f64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-/// The text in an element, without its layout.
+impl Said {
+    /// What an element's inside says.
+    fn in_element(inside: &str) -> Self {
+        Self {
+            exact: scan::plain(inside),
+            bare: without_layout(inside).map(scan::plain),
+        }
+    }
+
+    /// The text without its layout.
+    pub(super) fn text(&self) -> &str {
+        self.bare.as_deref().unwrap_or(&self.exact)
+    }
+
+    /// Whether there was a layout to take off.
+    pub(super) const fn is_laid_out(&self) -> bool {
+        self.bare.is_some()
+    }
+
+    /// The ways to take it when it is compared with a value, the most literal first.
+    pub(super) fn ways(&self) -> [&str; 3] {
+        [&self.exact, self.text(), self.exact.trim()]
+    }
+}
+
+/// The inside of an element that is laid out as a block, without the layout.
 ///
-/// A line break after the opening tag, one before the closing tag with the indent of that tag, and the indent that
-/// the lines of such a block have in common are layout. All else is the text's own: white space that was written as a
-/// reference or in a CDATA section, and every blank of a text that begins right behind its tag.
-fn text(inside: &str) -> String {
-    let is_literal = inside.contains("<![CDATA[")
-        && Pieces::of(inside).all(|(_, piece)| match piece {
+/// A block begins with a line break, and its last line holds nothing but white space: that line break and that line
+/// are layout, with the white space around sections where nothing else is there. All else is the text's own, its
+/// indent too.
+fn without_layout(inside: &str) -> Option<&str> {
+    const WHITE: [char; 3] = [' ', '\t', '\r'];
+    let rest = inside
+        .strip_prefix("\r\n")
+        .or_else(|| inside.strip_prefix('\n'))?;
+    let (body, last) = rest.rsplit_once('\n').unwrap_or(("", rest));
+    if !last.trim_matches(WHITE).is_empty() {
+        return None;
+    }
+    let body = body.strip_suffix('\r').unwrap_or(body);
+    let is_literal = body.contains("<![CDATA[")
+        && Pieces::of(body).all(|(_, piece)| match piece {
             Piece::Text(text) => text.trim().is_empty(),
             Piece::Literal(_) | Piece::Comment => true,
             Piece::Instruction(_) | Piece::Tag(_) => false,
         });
-    if is_literal {
-        let literals = Pieces::of(inside).filter_map(|(_, piece)| match piece {
-            Piece::Literal(literal) => Some(literal),
-            _ => None,
-        });
-        return literals.collect();
-    }
-    scan::plain(&without_layout(inside))
-}
-
-fn without_layout(inside: &str) -> Cow<'_, str> {
-    if inside.trim().is_empty() && inside.contains('\n') {
-        return Cow::Borrowed("");
-    }
-    let (is_block, rest) = match inside.split_once('\n') {
-        Some((first, rest)) if first.trim().is_empty() => (true, rest),
-        _ => (false, inside),
-    };
-    let body = match rest.rsplit_once('\n') {
-        Some((body, last)) if last.trim().is_empty() => body.strip_suffix('\r').unwrap_or(body),
-        _ => rest,
-    };
-    // In a section every blank counts.
-    if !is_block || body.contains("<![CDATA[") {
-        return Cow::Borrowed(body);
-    }
-    let indents = body
-        .split('\n')
-        .filter(|line| !line.trim().is_empty())
-        .map(indent);
-    let common = indents.reduce(shared).unwrap_or_default();
-    let lines = body
-        .split('\n')
-        .map(|line| line.strip_prefix(common).unwrap_or(line.trim_start()));
-    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
-}
-
-fn indent(line: &str) -> &str {
-    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
-}
-
-fn shared<'a>(one: &'a str, other: &str) -> &'a str {
-    let equal = one
-        .bytes()
-        .zip(other.bytes())
-        .take_while(|(one, other)| one == other);
-    &one[..equal.count()]
+    Some(if is_literal { body.trim() } else { body })
 }

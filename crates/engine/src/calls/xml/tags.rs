@@ -5,7 +5,10 @@
 
 use std::collections::HashMap;
 
-use super::scan::{self, Piece, Pieces, TagKind};
+use super::{
+    ROOT,
+    scan::{self, Piece, Pieces, TagKind},
+};
 
 const MAX_TAGS: usize = 200_000;
 const NONE: usize = usize::MAX;
@@ -63,7 +66,8 @@ pub(super) struct Inside {
 impl<'a> Tags<'a> {
     pub(super) fn read(text: &'a str) -> Result<Self, String> {
         let mut tags = Vec::new();
-        for (from, piece) in Pieces::of(text) {
+        let mut pieces = Pieces::of(text);
+        for (from, piece) in pieces.by_ref() {
             let Piece::Tag(tag) = piece else { continue };
             if tags.len() == MAX_TAGS {
                 return Err(format!("the answer holds more than {MAX_TAGS} tags"));
@@ -76,6 +80,9 @@ impl<'a> Tags<'a> {
                 balanced: NONE,
                 next_close: NONE,
             });
+        }
+        if pieces.has_open_literal() {
+            return Err("a CDATA section is not closed".to_owned());
         }
         let mut tags = Self { text, tags };
         tags.match_up();
@@ -107,35 +114,69 @@ impl<'a> Tags<'a> {
         }
     }
 
+    /// The outermost element that is the answer.
+    ///
+    /// That is the one named `answer`, or else the only one. Whatever is opened outermost must be closed: an answer
+    /// that was cut is a fault, never the part of it that is whole.
+    pub(super) fn root(&self) -> Result<Element, String> {
+        let roots = self.roots()?;
+        let is_answer = |root: &&Element| self.name(**root).eq_ignore_ascii_case(ROOT);
+        let answers: Vec<&Element> = roots.iter().filter(is_answer).collect();
+        match (&answers[..], &roots[..]) {
+            ([answer], _) => Ok(**answer),
+            ([], []) => Err("the answer holds no closed XML element".to_owned()),
+            ([], [root]) if is_thought(self.name(*root)) => {
+                let name = self.name(*root);
+                Err(format!("the answer holds nothing but the element `{name}`"))
+            }
+            ([], [root]) => Ok(*root),
+            ([], _) => Err(format!(
+                "the answer holds more than one outermost element, and none is named `{ROOT}`"
+            )),
+            _ => Err(format!("the answer holds more than one `{ROOT}` element")),
+        }
+    }
+
     /// The outermost elements, in order.
-    pub(super) fn roots(&self) -> Vec<Element> {
+    fn roots(&self) -> Result<Vec<Element>, String> {
         let mut roots = Vec::new();
         let mut at = 0;
+        let mut read_to = 0;
         while let Some(tag) = self.tags.get(at) {
+            let name = cut(tag.tag.name);
             let close = match tag.tag.kind {
                 TagKind::Empty => at,
                 TagKind::Open if tag.balanced != NONE => tag.balanced,
-                // What the answer begins with is no mere mention.
-                TagKind::Open if at == 0 && tag.next_close != NONE && self.begins(tag.from) => {
-                    tag.next_close
-                }
-                TagKind::Open | TagKind::Close => {
-                    at += 1;
-                    continue;
-                }
+                TagKind::Open => return Err(format!("the element `{name}` is not closed")),
+                TagKind::Close => return Err(format!("the tag `</{name}>` closes nothing")),
             };
             roots.push(Element::between(at, close));
+            read_to = self.tags[close].to;
             at = close + 1;
         }
-        roots
+        let is_torn = self.text[read_to..]
+            .rsplit_once('<')
+            .is_some_and(|(_, end)| begins_tag(end.trim_end()));
+        if is_torn && !roots.is_empty() {
+            return Err("the answer ends within a tag".to_owned());
+        }
+        Ok(roots)
     }
 
-    /// Whether nothing but white space, a fence or a declaration stands before a place.
-    fn begins(&self, at: usize) -> bool {
-        let before = self.text[..at].trim();
-        before.is_empty()
-            || (before.starts_with("```") && before.len() < 16)
-            || (before.ends_with("?>") && before.len() < 128)
+    /// Whether an outermost element stands amid text that is no fence and no declaration, under a name of its own.
+    pub(super) fn is_amid_text(&self, root: Element) -> bool {
+        let is_frame = |around: &str| {
+            Pieces::of(around).all(|(_, piece)| match piece {
+                Piece::Text(text) => text.lines().map(str::trim).all(|line| {
+                    line.is_empty() || line.starts_with("```") || line.starts_with("<!DOCTYPE")
+                }),
+                _ => true,
+            })
+        };
+        let before = &self.text[..self.tags[root.open].from];
+        let after = &self.text[self.tags[root.close].to..];
+        let is_framed = is_frame(before) && is_frame(after);
+        !is_framed && !self.name(root).eq_ignore_ascii_case(ROOT)
     }
 
     /// The elements that stand right in one. An element that is not closed, or a closing tag too many, is a fault.
@@ -196,4 +237,19 @@ impl<'a> Tags<'a> {
 /// The beginning of a name, for an error.
 pub(super) fn cut(name: &str) -> &str {
     &name[..name.floor_char_boundary(64)]
+}
+
+/// Whether an element is what some models think aloud, which is no answer.
+fn is_thought(name: &str) -> bool {
+    let names = ["think", "thinking"];
+    names
+        .iter()
+        .any(|thought| name.eq_ignore_ascii_case(thought))
+}
+
+/// Whether what stands behind a last `<` is the beginning of a tag, and not of prose.
+fn begins_tag(end: &str) -> bool {
+    let is_first = |char: char| char.is_alphabetic() || matches!(char, '_' | '/');
+    let is_prose = end.contains(char::is_whitespace) && !end.contains('=');
+    !end.contains('>') && (end.is_empty() || end.starts_with(is_first)) && !is_prose
 }

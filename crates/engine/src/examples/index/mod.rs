@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+mod vector;
 
 use std::{
     cmp::Ordering,
@@ -14,6 +15,9 @@ use indexmap::IndexSet;
 
 use super::words::words;
 
+pub(super) use self::vector::has_direction;
+use self::vector::{dot, unit};
+
 /// How many entries are kept, the newest.
 pub(super) const MAX_ENTRIES: usize = 20_000;
 /// How many bytes they take at most, roughly.
@@ -22,6 +26,8 @@ pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
 const MAX_TERMS: usize = 128;
 /// How many places of words are visited for one input.
 const MAX_PLACES: usize = 1_000_000;
+/// Of what is kept at most, which part may be gone before it is read anew.
+const WORN_PART: usize = 10;
 /// What an entry takes beside its texts, and each of its words.
 const BARE_BYTES: usize = 512;
 const BYTES_PER_PLACE: usize = 8;
@@ -41,6 +47,16 @@ pub(super) struct Index {
     places: HashMap<Box<str>, Vec<u32>>,
     bytes: usize,
     lacking: usize,
+    /// Whether older entries had to be left out, which would have room again when others are gone.
+    leaves_out: bool,
+    gone: Gone,
+}
+
+/// What was deleted since the index was made.
+#[derive(Default)]
+struct Gone {
+    entries: usize,
+    bytes: usize,
 }
 
 struct Slot {
@@ -81,6 +97,27 @@ impl Index {
     /// How many entries have no vector.
     pub(super) fn lacking(&self) -> usize {
         self.lacking
+    }
+
+    /// Whether so much was deleted that older entries, which were left out, should be read.
+    pub(super) fn is_worn(&self) -> bool {
+        let is_worn = self.gone.entries > MAX_ENTRIES / WORN_PART;
+        self.leaves_out && (is_worn || self.gone.bytes > MAX_BYTES / WORN_PART)
+    }
+
+    /// Older entries were not even read.
+    pub(super) fn leave_out(&mut self) {
+        self.leaves_out = true;
+    }
+
+    /// Drops entries. What was never known, or is dropped already, is no matter.
+    pub(super) fn drop_deleted(&mut self, ids: &[EntryId]) {
+        let (entries, bytes) = (self.len(), self.bytes);
+        for id in ids {
+            self.remove(*id);
+        }
+        self.gone.entries += entries - self.len();
+        self.gone.bytes += bytes - self.bytes;
     }
 
     /// Puts entries in, each in the place of its older self.
@@ -278,6 +315,7 @@ impl Index {
                 return;
             };
             self.remove(oldest);
+            self.leaves_out = true;
         }
     }
 }
@@ -295,36 +333,4 @@ pub(super) fn entry_bytes(entry: &Entry) -> usize {
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn float(count: usize) -> f64 {
     count as f64
-}
-
-/// Whether a vector points anywhere: its length is a number, and not nothing.
-pub(super) fn has_direction(vector: &[f32]) -> bool {
-    dot(vector, vector).sqrt().is_normal()
-}
-
-/// The vector at length one; `None` if it points nowhere.
-fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
-    if !has_direction(&vector) {
-        return None;
-    }
-    let length = dot(&vector, &vector).sqrt();
-    for part in &mut vector {
-        *part /= length;
-    }
-    Some(vector)
-}
-
-/// In lanes, so that it is computed several at a time.
-fn dot(one: &[f32], other: &[f32]) -> f32 {
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (ones, others) = (one.chunks_exact(LANES), other.chunks_exact(LANES));
-    let rest = ones.remainder().iter().zip(others.remainder());
-    let rest: f32 = rest.map(|(one, other)| one * other).sum();
-    for (one, other) in ones.zip(others) {
-        for lane in 0..LANES {
-            sums[lane] += one[lane] * other[lane];
-        }
-    }
-    sums.iter().sum::<f32>() + rest
 }

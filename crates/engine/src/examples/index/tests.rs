@@ -180,6 +180,92 @@ fn a_vector_of_an_input_that_changed_is_not_kept() {
 }
 
 #[test]
+fn what_was_deleted_is_never_chosen_and_leaves_nothing_behind() {
+    let mut index = index(&["a zebra", "a lion", "a zebra and a lion", "a whale"]);
+    let vectors = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [1.0, 2.0]].map(Vec::from);
+    let entries = (1..).zip(["a zebra", "a lion", "a zebra and a lion", "a whale"]);
+    let entries = entries.map(|(count, input)| entry(count, input));
+    index.put_vectors(entries.zip(vectors).collect());
+
+    index.drop_deleted(&[
+        entry(3, "").id,
+        entry(1, "").id,
+        entry(3, "").id,
+        entry(9, "").id,
+    ]);
+
+    assert_eq!(
+        outputs(&index.by_words(&Json::of(&"zebra and lion"), 9)),
+        ["2", "4"]
+    );
+    let near = index.by_vector(vec![0.0, 1.0], 9).unwrap();
+    assert_eq!(outputs(&near), ["4", "2"]);
+    assert!(!index.places.contains_key("zebra"));
+    assert_eq!(
+        (index.len(), index.by_age.len(), index.lacking()),
+        (2, 2, 0)
+    );
+
+    index.drop_deleted(&[entry(2, "").id, entry(4, "").id]);
+    assert_eq!((index.len(), index.bytes(), index.places.len()), (0, 0, 0));
+    assert!(index.by_words(&Json::of(&"zebra"), 9).is_empty());
+}
+
+#[test]
+fn after_many_deletions_it_is_as_if_the_deleted_had_never_been() {
+    let sentences = sentences(2000);
+    let read = |count: &u64| {
+        let input = &sentences[usize::try_from(*count).unwrap() - 1];
+        Read::new(entry(*count, input), None)
+    };
+    let is_deleted = |count: &u64| !count.is_multiple_of(3);
+    let mut index = Index::default();
+    index.put(1, (1..=1500).map(|count| read(&count)).collect());
+
+    let deleted = (1..=1500).filter(is_deleted);
+    let deleted: Vec<EntryId> = deleted.map(|count| entry(count, "").id).collect();
+    index.drop_deleted(&deleted);
+    index.put(2, (1501..=2000).map(|count| read(&count)).collect());
+
+    let left = (1..=2000).filter(|count| *count > 1500 || !is_deleted(count));
+    let mut fresh = Index::default();
+    fresh.put(2, left.map(|count| read(&count)).collect());
+    assert_eq!((index.len(), index.bytes()), (fresh.len(), fresh.bytes()));
+    assert!(index.slots.len() <= 1500, "{}", index.slots.len());
+    for sentence in &sentences[..100] {
+        let input = Json::of(sentence);
+        let (found, expected) = (index.by_words(&input, 5), fresh.by_words(&input, 5));
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn only_an_index_that_left_older_entries_out_is_read_anew_after_many_deletions() {
+    let deleted = |range: std::ops::RangeInclusive<u64>| -> Vec<EntryId> {
+        range.map(|count| entry(count, "").id).collect()
+    };
+    let full = |leaves_out: bool| {
+        let mut index = Index::default();
+        if leaves_out {
+            index.leave_out();
+        }
+        let entries = (1..=2500).map(|count| Read::new(entry(count, "x"), None));
+        index.put(1, entries.collect());
+        index
+    };
+    let (mut whole, mut part) = (full(false), full(true));
+
+    for index in [&mut whole, &mut part] {
+        index.drop_deleted(&deleted(3000..=9000));
+        index.drop_deleted(&deleted(1..=2000));
+        assert!(!index.is_worn());
+        index.drop_deleted(&deleted(2001..=2001));
+    }
+
+    assert_eq!((whole.is_worn(), part.is_worn()), (false, true));
+}
+
+#[test]
 fn what_a_selection_visits_is_bounded() {
     let index = large(10_000);
     let short = Json::of(&sentences(1)[0]);
@@ -198,6 +284,21 @@ fn what_a_selection_visits_is_bounded() {
 }
 
 #[test]
+fn what_was_deleted_is_not_visited_any_more() {
+    let mut index = large(2_000);
+    let frequent = words(&Json::of(&"w0 w1 w2 w3"));
+    let (_, before) = index.shared(&frequent);
+
+    let deleted: Vec<EntryId> = (1..=1_900).map(|count| entry(count, "").id).collect();
+    index.drop_deleted(&deleted);
+
+    let (_, after) = index.shared(&frequent);
+    let places: usize = index.places.values().map(Vec::len).sum();
+    assert!(before > 1_000, "{before}");
+    assert!(after <= 4 * 100 && places <= 10 * 100, "{after}, {places}");
+}
+
+#[test]
 #[ignore = "prints how long a selection takes; the figure means something in a release build alone"]
 fn timing_of_a_selection() {
     let index = large(10_000);
@@ -210,5 +311,13 @@ fn timing_of_a_selection() {
             assert_eq!(index.by_words(&input, 3).len(), 3);
         }
         println!("{name}: {:?} for one of 10,000", began.elapsed() / 100);
+    }
+
+    let mut index = index;
+    for (name, range) in [("one", 1..=1), ("a thousand", 2..=1001)] {
+        let deleted: Vec<EntryId> = range.map(|count| entry(count, "").id).collect();
+        let began = std::time::Instant::now();
+        index.drop_deleted(&deleted);
+        println!("{name} of 10,000 dropped: {:?}", began.elapsed());
     }
 }

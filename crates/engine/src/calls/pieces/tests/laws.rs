@@ -244,6 +244,7 @@ fn another_completion_never_changes_what_was_sent() {
             assert_eq!(Json::parse(&raw(&joined)).unwrap(), completed.value);
             let (before, after) = (leaves(&sent), leaves(&joined));
             assert_eq!(rebuilt(&after), Tree::of(&completed.value).told());
+            assert_eq!(completed.value.to_value(), other.to_value());
             if let Some(((path, last), finished)) = before.split_last() {
                 let (_, grown) = &after[finished.len()];
                 assert!(after.starts_with(finished), "{path}");

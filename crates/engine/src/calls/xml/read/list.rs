@@ -6,7 +6,7 @@ use crate::calls::xml::{
     tags::Element,
 };
 
-use super::{Fault, Reader, Rigour};
+use super::{Fault, Reader, Rigour, bounds};
 
 impl<'t, 's> Reader<'t, 's> {
     pub(super) fn list(
@@ -23,6 +23,9 @@ impl<'t, 's> Reader<'t, 's> {
             }
             Source::Attribute(_) => return Err(self.misfit("is to hold `item` elements")),
         };
+        if rigour != Rigour::Lenient && !bounds::fits_count(shape, entries.len()) {
+            return Err(self.misfit("holds too few entries, or too many"));
+        }
         self.out.push('[');
         for (index, entry) in entries.into_iter().enumerate() {
             if index > 0 {

@@ -2,7 +2,12 @@
 
 use indexmap::IndexMap;
 
-use crate::calls::xml::{MEMBER, scan, shape::Shape, source::Source, tags::Element};
+use crate::calls::xml::{
+    MEMBER, scan,
+    shape::{Kind, Shape},
+    source::Source,
+    tags::Element,
+};
 
 use super::{Fault, Reader, Rigour, quoted};
 
@@ -14,11 +19,15 @@ impl<'t, 's> Reader<'t, 's> {
         rigour: Rigour,
     ) -> Result<(), Fault> {
         let members = self.grouped(source, shape)?;
-        if rigour == Rigour::Strict {
+        let (shape, possible) = &self.settled(shape, &members)?;
+        let may_be = |name: &String| {
+            !shape.property(name).is_empty()
+                || possible.iter().any(|may| !may.property(name).is_empty())
+        };
+        if rigour != Rigour::Lenient {
             let has_all = shape.required().all(|name| members.contains_key(name));
-            let is_open = !shape.is_closed();
-            if !has_all || !(is_open || members.keys().all(|name| !shape.property(name).is_empty()))
-            {
+            let has_more = shape.is_closed() && !members.keys().all(may_be);
+            if !has_all || has_more {
                 return Err(self.misfit("lacks an element, or has one too many"));
             }
         }
@@ -29,36 +38,53 @@ impl<'t, 's> Reader<'t, 's> {
             }
             self.out.push_str(&quoted(&name));
             self.out.push(':');
-            let declared = shape.property(&name);
-            self.path.push(name);
-            if declared.is_empty() {
-                self.undeclared(&source, shape, rigour)?;
-            } else {
-                self.read(&source, &declared, rigour)?;
-            }
+            self.path.push(name.clone());
+            self.member(&name, &source, (shape, possible), rigour)?;
             self.path.pop();
         }
         self.out.push('}');
         Ok(())
     }
 
-    /// A member that is not declared. Which pattern its name fits is for the validator: all are tried.
-    fn undeclared(
+    /// A member: by its declaration and the patterns that its name fits; else by what may be declared under
+    /// conditions; else by patterns that cannot be decided; else by what is said of all others.
+    fn member(
         &mut self,
+        name: &str,
         source: &Source<'t>,
-        shape: &Shape<'s>,
+        (shape, possible): (&Shape<'s>, &[Shape<'s>]),
         rigour: Rigour,
     ) -> Result<(), Fault> {
-        let (patterns, rest) = shape.undeclared();
-        if patterns.is_empty() {
+        let mut schemas = shape.property(name);
+        let mut open = Vec::new();
+        for (pattern, schema) in shape.patterns() {
+            match self.matches(pattern, name)? {
+                Some(true) => schemas.push(schema),
+                Some(false) => {}
+                None => open.push(schema),
+            }
+        }
+        if !schemas.is_empty() {
+            return self.read(source, &schemas, rigour);
+        }
+        let conditional = possible.iter().flat_map(|may| may.property(name));
+        open.extend(conditional);
+        let rest = shape.rest();
+        if open.is_empty() {
             return self.read(source, &rest, rigour);
         }
         let mut shapes = Vec::new();
-        for pattern in patterns {
-            shapes.extend_from_slice(&self.book.shapes(&[pattern]));
+        for schema in open {
+            shapes.extend_from_slice(&self.book.shapes(&[schema]));
         }
         shapes.extend_from_slice(&self.book.shapes(&rest));
         shapes.push(Shape::free());
+        // Nearly all can be read as a string, so that says the least.
+        shapes.sort_by_key(|shape| match shape.kind {
+            Kind::Text => 1,
+            Kind::Any if shape.values().is_none() => 2,
+            _ => 0,
+        });
         self.read_one_of(source, &shapes, rigour)
     }
 

@@ -3,16 +3,21 @@
 //! What a schema leaves open is read as it stands: elements as an object, `item` elements as an array, anything else
 //! as a string. What fits no reading is a fault, never a guess.
 
+mod bounds;
+mod conditions;
 mod list;
 mod listed;
 mod members;
 mod rank;
 
+use std::{collections::HashMap, rc::Rc};
+
 use domain::Json;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::{
-    ITEM, ROOT,
+    ITEM,
+    pattern::Pattern,
     shape::{Book, Kind, Shape},
     source::{self, Source},
     tags::{Element, Inside, Tags, cut},
@@ -20,37 +25,30 @@ use super::{
 
 /// The deepest nesting of a value (`interface.md` 1.9).
 const MAX_DEPTH: usize = 128;
-/// So many elements are tried as the one around the answer.
-const MAX_ROOTS: usize = 16;
 /// Steps for each byte of an answer, and for any answer: enough for every union to be tried, too few to stall.
 const WORK_PER_BYTE: u64 = 64;
 const WORK: u64 = 1_000_000;
 
-/// Reads an answer by a schema.
-pub(super) fn value(answer: &str, schema: &Value) -> Result<Json, String> {
+/// Reads an answer by a schema, and says whether layout was taken off a text.
+pub(super) fn value(answer: &str, schema: &Value) -> Result<(Json, bool), String> {
     let tags = Tags::read(answer)?;
-    let mut roots = tags.roots();
-    // What a model thinks aloud comes before its answer.
-    roots.reverse();
-    roots.sort_by_key(|root| {
-        let is_ours = tags.name(*root).eq_ignore_ascii_case(ROOT);
-        (!is_ours, root.is_one_tag())
-    });
+    let root = tags.root()?;
     let mut reader = Reader {
         tags: &tags,
         book: Book::new(schema),
         out: String::new(),
         path: Vec::new(),
+        patterns: HashMap::new(),
+        is_stripped: false,
+        doubts: 0,
         work_left: WORK + WORK_PER_BYTE * answer.len() as u64,
     };
-    let mut first_fault = None;
-    for root in roots.into_iter().take(MAX_ROOTS) {
-        match reader.whole(root, schema) {
-            Ok(value) => return Ok(value),
-            Err(fault) => first_fault.get_or_insert(fault),
-        };
+    let value = reader.whole(root, schema)?;
+    // A word in prose may be marked up; only what holds elements is beyond that doubt.
+    if !value.text().starts_with(['{', '[']) && tags.is_amid_text(root) {
+        return Err("the answer's only element stands amid text".to_owned());
     }
-    Err(first_fault.unwrap_or_else(|| "the answer holds no closed XML element".to_owned()))
+    Ok((value, reader.is_stripped))
 }
 
 struct Reader<'t, 's> {
@@ -59,6 +57,12 @@ struct Reader<'t, 's> {
     /// The value so far, as JSON.
     out: String,
     path: Vec<String>,
+    /// The patterns that were met, as far as they can be decided.
+    patterns: HashMap<&'s str, Option<Rc<Pattern>>>,
+    /// Whether layout was taken off a text.
+    is_stripped: bool,
+    /// How many readings were put off because of a pattern that cannot be decided.
+    doubts: usize,
     work_left: u64,
 }
 
@@ -74,14 +78,14 @@ enum Fault {
 enum Rigour {
     /// It is the only one: the validator will say what is wrong with the value.
     Lenient,
-    /// There are others, so it must fit.
+    /// There are others, so it must fit as far as can be told.
     Strict,
+    /// There are others, and what cannot be told does not fit.
+    Sure,
 }
 
 impl<'t, 's> Reader<'t, 's> {
     fn whole(&mut self, root: Element, schema: &'s Value) -> Result<Json, String> {
-        self.out.clear();
-        self.path.clear();
         match self.read(&Source::Element(root), &[schema], Rigour::Lenient) {
             Ok(()) => Json::parse(&self.out).map_err(|invalid| {
                 format!("the answer stands for no JSON value: {}", invalid.message)
@@ -116,14 +120,21 @@ impl<'t, 's> Reader<'t, 's> {
         if let [shape] = ranked[..] {
             return self.read_as(source, shape, rigour);
         }
-        let (written, depth) = (self.out.len(), self.path.len());
-        for shape in ranked {
-            match self.read_as(source, shape, Rigour::Strict) {
-                Err(Fault::Misfit(_)) => {
-                    self.out.truncate(written);
-                    self.path.truncate(depth);
+        let (written, depth, is_stripped) = (self.out.len(), self.path.len(), self.is_stripped);
+        for pass in [Rigour::Sure, Rigour::Strict] {
+            let doubts = self.doubts;
+            for shape in &ranked {
+                match self.read_as(source, shape, pass) {
+                    Err(Fault::Misfit(_)) => {
+                        self.out.truncate(written);
+                        self.path.truncate(depth);
+                        self.is_stripped = is_stripped;
+                    }
+                    done => return done,
                 }
-                done => return done,
+            }
+            if rigour == Rigour::Sure || self.doubts == doubts {
+                break;
             }
         }
         Err(self.misfit("fits none of the forms that it may have"))
@@ -141,27 +152,34 @@ impl<'t, 's> Reader<'t, 's> {
                 "the answer is nested deeper than {MAX_DEPTH} levels"
             )));
         }
-        if let Some(json) = self.listed(source, shape)? {
-            self.out.push_str(&json);
+        if let Some(listed) = self.listed(source, shape)? {
+            self.out.push_str(&listed.json);
+            self.is_stripped |= listed.is_stripped;
             return Ok(());
         }
-        if rigour == Rigour::Strict && shape.values().is_some() {
+        if rigour != Rigour::Lenient && shape.values().is_some() {
             return Err(self.misfit("is none of the values that it may be"));
         }
         match shape.kind {
             Kind::Members => self.members(source, shape, rigour),
             Kind::List => self.list(source, shape, rigour),
             Kind::Any => self.any(source, shape, rigour),
-            kind => self.scalar(source, kind, rigour),
+            kind => self.scalar(source, shape, kind, rigour),
         }
     }
 
-    fn scalar(&mut self, source: &Source<'t>, kind: Kind, rigour: Rigour) -> Result<(), Fault> {
+    fn scalar(
+        &mut self,
+        source: &Source<'t>,
+        shape: &Shape<'s>,
+        kind: Kind,
+        rigour: Rigour,
+    ) -> Result<(), Fault> {
         self.spend(source.len(self.tags))?;
-        let Some(text) = source.text(self.tags) else {
+        let Some(said) = source.said(self.tags) else {
             return Err(self.misfit("stands there more than once"));
         };
-        let trimmed = text.trim();
+        let trimmed = said.text().trim();
         let (json, misfit) = match kind {
             Kind::Null => {
                 let is_null = trimmed == "null" || source.is_void(self.tags);
@@ -175,12 +193,19 @@ impl<'t, 's> Reader<'t, 's> {
                 )
             }
             Kind::Integer | Kind::Number => {
-                let must_be_whole = kind == Kind::Integer && rigour == Rigour::Strict;
-                let number = source::number(trimmed)
-                    .filter(|number| !must_be_whole || source::is_whole(number));
+                let fits = |number: &Number| {
+                    rigour == Rigour::Lenient
+                        || (bounds::fits_number(shape, number)
+                            && (kind == Kind::Number || source::is_whole(number)))
+                };
+                let number = source::number(trimmed).filter(fits);
                 (number.map(|_| trimmed.to_owned()), "is to be a number")
             }
-            _ => (Some(quoted(&text)), ""),
+            _ => {
+                self.check_text(shape, said.text(), rigour)?;
+                self.is_stripped |= said.is_laid_out();
+                (Some(quoted(said.text())), "")
+            }
         };
         let json = json.ok_or_else(|| self.misfit(misfit))?;
         self.out.push_str(&json);
@@ -190,7 +215,7 @@ impl<'t, 's> Reader<'t, 's> {
     fn any(&mut self, source: &Source<'t>, shape: &Shape<'s>, rigour: Rigour) -> Result<(), Fault> {
         let element = match source {
             Source::Repeated(_) => return self.list(source, shape, rigour),
-            Source::Attribute(_) => return self.scalar(source, Kind::Text, rigour),
+            Source::Attribute(_) => return self.scalar(source, shape, Kind::Text, rigour),
             Source::Element(element) => *element,
         };
         match self.inside(element) {
@@ -202,7 +227,7 @@ impl<'t, 's> Reader<'t, 's> {
                 }
             }
             Err(Fault::TooMuch) => Err(Fault::TooMuch),
-            _ => self.scalar(source, Kind::Text, rigour),
+            _ => self.scalar(source, shape, Kind::Text, rigour),
         }
     }
 

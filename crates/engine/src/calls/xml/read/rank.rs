@@ -123,8 +123,8 @@ impl<'t, 's> Reader<'t, 's> {
             Kind::Null => {
                 self.spend(source.len(self.tags))?;
                 let says_null = source
-                    .text(self.tags)
-                    .is_some_and(|text| text.trim() == "null");
+                    .said(self.tags)
+                    .is_some_and(|said| said.text().trim() == "null");
                 if says_null { Class::Last } else { Class::Never }
             }
             Kind::Members | Kind::List if empty == Empty::No => Class::Never,

@@ -2,13 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{object, read};
-
-const TEXT: &str = r#"{"type":"string"}"#;
-
-fn person() -> String {
-    object(r#""name":{"type":"string"},"age":{"type":"integer"}"#)
-}
+use super::{TEXT, object, person, read};
 
 #[test]
 fn what_stands_around_the_answer_is_passed_over() {
@@ -21,11 +15,12 @@ fn what_stands_around_the_answer_is_passed_over() {
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{answer}"),
         format!("<!DOCTYPE answer [<!ENTITY a \"b\">]>\n{answer}"),
         format!(
-            "Here is the `<answer>` that you <b>asked</b> for:\n{answer}\nI hope that it helps. <br/>"
+            "Here is what you <b>asked</b> for, as 1 < 2:\n{answer}\nI hope that it helps. <br/>"
         ),
         format!("<think>Is it <name>Bob</name>? <answer><name>Bob</name></answer></think>{answer}"),
-        format!("<answer><name>Bob</name></answer> No, wait: {answer}"),
         answer.replace("answer", "Person"),
+        format!("{answer} as 3 <b and so on"),
+        format!("Here: {}", answer.replace("answer", "person")),
         answer.replace("answer", "x:person"),
         answer.replace("<answer>", "<answer xmlns=\"urn:x\" id='7'>"),
     ] {
@@ -79,7 +74,6 @@ fn what_begins_no_markup_stands_for_itself() {
         "a <b and c",
         "</ x>",
         "x <!-- never closed",
-        "x <![CDATA[ never closed",
         "x <? never closed",
         "<b c='d",
     ] {
@@ -95,7 +89,7 @@ fn markup_in_a_string_is_part_of_it() {
         "Use <b>bold</b> and <br/> <img src='a.png'>",
         "<p class='x'>One</p>\n<p>Two</p>",
         "a Vec<String> and a </p> too many",
-        "<answer>nested</answer> twice",
+        "<answer>nested</answer> whole",
         "<?php echo 1 ?>",
     ] {
         let answer = format!("<answer>{text}</answer>");
@@ -127,11 +121,18 @@ fn layout_is_no_part_of_a_string_and_all_else_is() {
     for (inside, text) in [
         ("Ann", "Ann"),
         (" Ann ", " Ann "),
-        ("\n  Ann\n", "Ann"),
-        ("\r\n\tAnn\r\n", "Ann"),
-        ("\n    def f():\n        pass\n  ", "def f():\n    pass"),
-        ("\n\n  a\n\n  b\n\n", "\na\n\nb\n"),
-        ("a\n  b\n", "a\n  b"),
+        ("\n  Ann\n", "  Ann"),
+        ("\r\n\tAnn\r\n", "\tAnn"),
+        (
+            "\n    def f():\n        pass\n  ",
+            "    def f():\n        pass",
+        ),
+        ("\n\n  a\n\n  b\n\n", "\n  a\n\n  b\n"),
+        ("a\n  b\n", "a\n  b\n"),
+        ("\na\n  b", "\na\n  b"),
+        (" \na\n", " \na\n"),
+        (" <![CDATA[ a ]]> ", "  a  "),
+        ("\n", ""),
         ("&#32;&#10;a&#10;", " \na\n"),
         ("\n  ", ""),
         (" ", " "),
@@ -145,47 +146,6 @@ fn layout_is_no_part_of_a_string_and_all_else_is() {
             read(TEXT, &answer),
             serde_json::to_string(&text).unwrap(),
             "{inside:?}"
-        );
-    }
-}
-
-#[test]
-fn what_is_cut_or_torn_is_a_fault() {
-    for (answer, fault) in [
-        ("", "the answer holds no closed XML element"),
-        (
-            "{\"name\":\"Ann\"}",
-            "the answer holds no closed XML element",
-        ),
-        (
-            "<answer><name>Ann",
-            "the answer holds no closed XML element",
-        ),
-        (
-            "<answer><name>Ann<age>3</age></answer>",
-            "the element `name` is not closed",
-        ),
-        (
-            "<answer><name>the </name> tag</name></answer>",
-            "the tag `</name>` closes nothing",
-        ),
-        (
-            "<answer>Ann</answer>",
-            "the answer's outermost element is to hold elements, not text",
-        ),
-        (
-            "<answer><age>3</age><age>4</age></answer>",
-            "/age stands there more than once",
-        ),
-        (
-            "<answer><age>three</age></answer>",
-            "/age is to be a number",
-        ),
-    ] {
-        assert_eq!(
-            read(&person(), answer),
-            format!("fault: {fault}"),
-            "{answer}"
         );
     }
 }

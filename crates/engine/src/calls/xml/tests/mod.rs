@@ -4,13 +4,20 @@ mod lenient;
 mod properties;
 mod told;
 mod typed;
+mod unions;
+mod whole;
 
 use domain::Json;
 
-use super::value;
+const TEXT: &str = r#"{"type":"string"}"#;
 
 fn json(text: &str) -> Json {
     Json::parse(text).unwrap()
+}
+
+/// The value that an answer stands for.
+fn value(answer: &str, schema: &Json) -> Result<Json, String> {
+    super::read(answer, schema).map(|(value, _)| value)
 }
 
 /// The text of the value that an answer stands for.
@@ -24,4 +31,8 @@ fn read(schema: &str, answer: &str) -> String {
 /// A schema of an object with these properties.
 fn object(properties: &str) -> String {
     format!(r#"{{"type":"object","properties":{{{properties}}}}}"#)
+}
+
+fn person() -> String {
+    object(r#""name":{"type":"string"},"age":{"type":"integer"}"#)
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use domain::Json;
 
-use crate::calls::xml::{demand, rendered, value};
+use super::value;
+use crate::calls::xml::{demand, rendered};
 
 /// A schema, and the text of a value of it.
 type Pair = (Value, String);
@@ -153,6 +154,17 @@ proptest! {
 
         prop_assert_eq!(read.as_ref().map(Json::text), Ok(expected.text()), "{} {}", schema.text(), answer);
         prop_assert!(demand(&schema).contains("<answer>"));
+    }
+
+    #[test]
+    fn what_is_cut_anywhere_is_a_fault((schema, text) in pair(), cut in any::<prop::sample::Index>(), way in 0..3_u8) {
+        let answer = rendered(&Json::parse(&text).unwrap());
+        let before = ["", "<think>x</think>", "Here it is: "][usize::from(way)];
+        let end = answer.floor_char_boundary(cut.index(answer.len()));
+
+        let read = value(&format!("{before}{}", &answer[..end]), &Json::from_value(&schema));
+
+        prop_assert!(read.is_err(), "{} {before}{}", schema, &answer[..end]);
     }
 
     #[test]

@@ -60,6 +60,29 @@ fn rules_that_a_schema_has_no_need_for_are_not_told() {
 }
 
 #[test]
+fn members_under_conditions_are_sketched_as_optional_ones() {
+    let told = demand(&json(
+        r#"{"type":"object","properties":{"kind":{"enum":["a","b"]}},"required":["kind"],
+        "if":{"properties":{"kind":{"const":"a"}}},
+        "then":{"properties":{"n":{"type":"integer"}},"required":["n"]},
+        "else":{"properties":{"n":{"type":"boolean"},"t":{"type":"string"}}},
+        "dependentSchemas":{"t":{"properties":{"u":{"type":"number"}}}}}"#,
+    ));
+
+    let (_, sketch) = told.split_once("\n\n").unwrap();
+    assert_eq!(
+        sketch,
+        r"<answer>
+  <kind>VALUE</kind> <!-- required; one of: a | b -->
+  <n>INTEGER</n> <!-- optional -->
+  <n>true or false</n> <!-- optional -->
+  <t>TEXT</t> <!-- optional -->
+  <u>NUMBER</u> <!-- optional -->
+</answer>"
+    );
+}
+
+#[test]
 fn any_schema_can_be_sketched() {
     let nested = format!("{}{{}}{}", r#"{"items":"#.repeat(60), "}".repeat(60));
     let wide: Vec<String> = (0..2000)

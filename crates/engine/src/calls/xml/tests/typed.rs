@@ -75,6 +75,7 @@ fn an_empty_element_is_null_where_that_is_allowed() {
         (r#"{"type":["object","null"]}"#, "<![CDATA[]]>", "{}"),
         (r#"{"type":["null","array"]}"#, "\n<![CDATA[]]>\n", "[]"),
         (r#"{"enum":["a",null]}"#, "", "null"),
+        (r#"{"enum":["",null]}"#, "", "null"),
     ] {
         assert_eq!(
             read(schema, &format!("<a>{inside}</a>")),
