@@ -78,11 +78,11 @@ impl Asking {
         has_fallback: bool,
     ) -> Result<Asked<'a, W::Got>, ProviderError> {
         let line = reachable.line(walk.call.scope);
-        // With a fallback in reserve, one retry is enough; a hedge is one too many already.
-        let retries = match (walk.is_hedge, has_fallback) {
-            (true, _) => 0,
-            (false, true) => 1,
-            (false, false) => WAITS.len(),
+        // With a fallback in reserve, one retry is enough.
+        let retries = match (walk.may_retry, has_fallback) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => WAITS.len(),
         };
         let mut waits = WAITS.iter().take(retries);
         self.breakers.note_call(&line.origin);

@@ -37,6 +37,8 @@ pub(super) struct Walk<'a> {
     pub(super) deadline: Instant,
     /// Whether it was begun because another one took its time.
     pub(super) is_hedge: bool,
+    /// Whether a target may be asked again.
+    pub(super) may_retry: bool,
     /// What was sent of an answer that broke off, if that is to be completed.
     pub(super) unfinished: Option<&'a Unfinished>,
 }
@@ -78,6 +80,8 @@ impl Asking {
         };
         let beside = Walk {
             is_hedge: true,
+            // Asked once more beside itself, a model is asked often enough.
+            may_retry: has_next,
             next_stop,
             ..*walk
         };
@@ -85,7 +89,7 @@ impl Asking {
         pin!(second);
         select! {
             answer = &mut first => match answer {
-                Err(error) if may_be_waited_out(&error) => second.await.map_err(|_| error),
+                Err(error) if may_be_waited_out(&error) => second.await,
                 answer => answer,
             },
             // What the second one is refused says nothing of the first.

@@ -8,6 +8,8 @@
 const SURE_CHARS: usize = 200;
 /// A repetition of less than this is taken for chance, unless it is the whole last word.
 const CHANCE_CHARS: usize = 3;
+/// What begins with so many letters of the beginning of what was sent begins again.
+const RESTART_LETTERS: usize = 12;
 /// How far back the end of what was sent is looked at.
 const TAIL_BYTES: usize = 8 * 1024;
 
@@ -53,10 +55,14 @@ impl Joint {
         self.decide()
     }
 
-    /// Whether what has come so far is the beginning of something that was sent before.
+    /// Whether what has come so far may be the beginning of something that was sent before.
     fn may_be_repetition(&self) -> bool {
         let restarts = self.sent.len() > self.held.len() && self.sent.starts_with(&self.held);
-        restarts || self.tail().contains(self.held.as_str())
+        let bare = bare(&self.held);
+        let is_open = same_letters(&self.sent, bare) == letters(bare).count();
+        restarts
+            || (is_open && letters(bare).count() < RESTART_LETTERS)
+            || self.tail().contains(bare)
     }
 
     fn decide(&mut self) -> Result<String, Contradiction> {
@@ -69,11 +75,22 @@ impl Joint {
         if is_sure(overlap) {
             return Ok(held[overlap.len()..].to_owned());
         }
-        let may_be_chance = overlap.chars().count() < CHANCE_CHARS && !self.ends_in_word(overlap);
-        if !may_be_chance || self.restarts(&held) {
+        let bare = bare(&held);
+        let again = &bare[..self.overlap(bare)];
+        let is_chance =
+            |part: &str| part.chars().count() < CHANCE_CHARS && !self.ends_in_word(part);
+        if !is_chance(overlap) || !is_chance(again) || self.restarts(bare) {
             return Err(Contradiction);
         }
         Ok(held)
+    }
+
+    /// Whether it begins as what was sent did, whatever stands around the words.
+    fn restarts(&self, held: &str) -> bool {
+        let wanted = letters(&self.sent)
+            .count()
+            .clamp(CHANCE_CHARS, RESTART_LETTERS);
+        same_letters(&self.sent, held) >= wanted
     }
 
     /// Whether what was sent ends in a word, or a part of one, that is `overlap` as a whole.
@@ -82,13 +99,6 @@ impl Joint {
             return false;
         };
         overlap.contains(char::is_alphanumeric) && !before.ends_with(char::is_alphanumeric)
-    }
-
-    /// Whether it begins as what was sent did, and then says something else.
-    fn restarts(&self, held: &str) -> bool {
-        let both = self.sent.chars().zip(held.chars());
-        let same = both.take_while(|(sent, held)| sent == held).count();
-        same >= CHANCE_CHARS.max(self.sent.chars().count().min(16))
     }
 
     /// How many bytes at the beginning of `held` are the end of what was sent.
@@ -106,6 +116,24 @@ impl Joint {
         let from = self.sent.len().saturating_sub(TAIL_BYTES);
         &self.sent[self.sent.ceil_char_boundary(from)..]
     }
+}
+
+/// A text without the white space, quotes and marks that a model may begin with.
+fn bare(text: &str) -> &str {
+    text.trim_start_matches(|char: char| !char.is_alphanumeric())
+}
+
+/// What is left of a text without marks and without the difference of cases.
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars()
+        .filter(|char| char.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+}
+
+/// How many letters two texts have in common at their beginnings.
+fn same_letters(one: &str, other: &str) -> usize {
+    let both = letters(one).zip(letters(other));
+    both.take_while(|(one, other)| one == other).count()
 }
 
 fn is_sure(repetition: &str) -> bool {
@@ -177,6 +205,14 @@ mod tests {
             ("<tr><td>0</td></tr>\n", "<tr><td>0</td></tr>\n<tr>"),
             ("| a | b |\n|------", "------|\n| 1 |"),
             (SENT, "jumps over the lazy dog."),
+            (SENT, "\nThe quick brown fox jumps over the lazy dog."),
+            (
+                SENT,
+                "```\nThe quick brown fox jumps over the lazy dog.\n```",
+            ),
+            (SENT, "**The quick brown fox** jumps"),
+            (SENT, "the quick brown fox jumps"),
+            (SENT, "…the lazy dog."),
             (SENT, "The quick brown fox jumps over the lazy dog."),
             (SENT, "The quick brown cat jumps over the lazy dog."),
         ] {

@@ -203,7 +203,7 @@ impl Ledger {
                 status: entry.upstream_status,
                 reason: match (&entry.reason, entry.status) {
                     (Some(reason), _) => reason.clone(),
-                    (None, Status::Cancelled) => "did not answer in time".to_owned(),
+                    (None, Status::Cancelled) => "was cancelled".to_owned(),
                     (None, _) => String::new(),
                 },
             };

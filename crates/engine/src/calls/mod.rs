@@ -302,6 +302,7 @@ impl Calls {
             next_stop: &AtomicUsize::new(0),
             deadline,
             is_hedge: false,
+            may_retry: true,
             unfinished: None,
         };
         let slow = sink.as_ref().map(|sink| sink.slow()).unwrap_or_default();

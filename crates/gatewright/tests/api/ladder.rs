@@ -362,12 +362,12 @@ async fn a_hedged_model_is_no_fallback_any_more() {
     let script = Script::by(
         |request: &Received| match request.json()["model"].as_str() {
             Some("slow") => Answer::error(500, "late").after(Duration::from_millis(300)),
-            _ => Answer::error(503, "busy"),
+            _ => Answer::error(401, "no key"),
         },
     );
     let (server, upstream) = with_upstream(script).await;
     let api = server.api();
-    let function = hedged(&api, &["house/busy"]).await;
+    let function = hedged(&api, &["house/locked"]).await;
 
     let answer = api.call(&function, json!({"input": "go"})).await;
 
@@ -376,6 +376,8 @@ async fn a_hedged_model_is_no_fallback_any_more() {
         (502, "UpstreamError")
     );
     assert_eq!(upstream.requests().len(), 2);
+    let models = answer.body["detail"]["models"].as_array().unwrap();
+    assert_eq!(models[1]["reason"], "provider_auth", "{models:?}");
 }
 
 #[tokio::test]
