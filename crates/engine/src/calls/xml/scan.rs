@@ -173,15 +173,15 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// What a stretch of an element's inside says: references resolved, comments gone, inner markup as it was written.
+/// What a stretch of an element's inside says: a text with its references resolved, or markup exactly as it was written.
 pub(super) fn plain(inside: &str) -> String {
     let mut text = String::with_capacity(inside.len());
     for (_, piece) in Pieces::of(inside) {
         match piece {
-            Piece::Text(piece) | Piece::Instruction(piece) => resolve(piece, &mut text),
-            Piece::Tag(tag) => resolve(tag.source, &mut text),
+            Piece::Text(piece) => resolve(piece, &mut text),
             Piece::Literal(piece) => text.push_str(piece),
-            Piece::Comment => {}
+            // Half read as a text and half as markup, it would be neither.
+            Piece::Tag(_) | Piece::Instruction(_) | Piece::Comment => return inside.to_owned(),
         }
     }
     text
