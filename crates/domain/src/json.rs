@@ -96,6 +96,12 @@ impl Json {
         Cow::Owned(out)
     }
 
+    /// What people and models read: a string's content as it is, anything else as compact JSON, spelled out.
+    pub fn to_text(&self) -> String {
+        self.as_string()
+            .unwrap_or_else(|| self.spelled_out().into_owned())
+    }
+
     /// Whether the value is an object.
     pub fn is_object(&self) -> bool {
         self.text().starts_with('{')

@@ -1,6 +1,6 @@
 //! Prices: what a model costs, and what a generation cost.
 
-use domain::{Cost, CostStatus, Price, Usage};
+use domain::{ChatRequest, Cost, CostStatus, Part, Price, Usage};
 
 use crate::options::PricesOptions;
 
@@ -61,6 +61,16 @@ pub(crate) fn estimated_tokens(text: &str) -> u64 {
 /// The tokens that so many characters are taken for.
 pub(crate) const fn tokens_of(chars: usize) -> u64 {
     (chars as u64).div_ceil(4)
+}
+
+/// A guess at the tokens of a conversation.
+pub(crate) fn sent_tokens(chat: &ChatRequest) -> u64 {
+    let parts = chat.messages.iter().flat_map(|message| &message.parts);
+    let tokens = parts.map(|part| match part {
+        Part::Text(text) => estimated_tokens(text),
+        Part::Image(_) | Part::Audio(_) | Part::File(_) => 0,
+    });
+    tokens.sum()
 }
 
 /// A price per unit in USD, as a client writes it, in pico-USD. Not a price: negative, not a number, absurdly high.

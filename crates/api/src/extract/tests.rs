@@ -221,7 +221,7 @@ async fn a_call_by_name_is_held_to_the_rules_of_a_function_and_of_a_call() {
 
 #[test]
 fn a_value_reads_as_its_text() {
-    let text_of = crate::routes::datasets::text_of;
+    let text_of = Json::to_text;
 
     assert_eq!(text_of(&Json::of(&"a \"b\"")), "a \"b\"");
     assert_eq!(

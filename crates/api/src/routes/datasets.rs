@@ -235,13 +235,6 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A value as clients read it here: a string as it is, anything else as JSON text.
-pub(crate) fn text_of(value: &domain::Json) -> String {
-    value
-        .as_string()
-        .unwrap_or_else(|| value.spelled_out().into_owned())
-}
-
 impl RequestBody for AddEntry {}
 
 impl RequestBody for ChangeEntry {}
@@ -278,9 +271,9 @@ impl From<&Entry> for EntryBody {
     fn from(entry: &Entry) -> Self {
         Self {
             id: entry.id,
-            input: text_of(&entry.input),
-            output: text_of(&entry.output),
-            expected: entry.expected.as_ref().map(text_of),
+            input: entry.input.to_text(),
+            output: entry.output.to_text(),
+            expected: entry.expected.as_ref().map(domain::Json::to_text),
             comment: entry.comment.clone(),
         }
     }

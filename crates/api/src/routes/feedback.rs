@@ -10,7 +10,6 @@ use crate::{
     doors::Doors,
     extract::{Body, Caller, NoBody, Params, RequestBody, share},
     problem::{ErrorBody, Problem},
-    routes::datasets::text_of,
 };
 
 /// What a client says of a span.
@@ -131,9 +130,9 @@ impl From<Entry> for SavedExample {
         Self {
             dataset_id: entry.dataset_id,
             dataset_entry_id: entry.id,
-            input: text_of(&entry.input),
-            output: text_of(&entry.output),
-            expected: entry.expected.as_ref().map(text_of),
+            input: entry.input.to_text(),
+            output: entry.output.to_text(),
+            expected: entry.expected.as_ref().map(domain::Json::to_text),
             comment: entry.comment,
         }
     }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use domain::{
-    ChatRequest, Cost, CostStatus, EntryId, ModelName, Part, Rung, SpanId, Usage,
+    ChatRequest, Cost, CostStatus, EntryId, ModelName, Rung, SpanId, Usage,
     seams::{ProviderError, ProviderErrorKind},
 };
 use serde::Serialize;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::{
     error::TriedModel,
     examples::{Chosen, Nearness},
-    price::{Bill, Prices, estimated_tokens, tokens_of},
+    price::{Bill, Prices, estimated_tokens, sent_tokens, tokens_of},
     route::Reachable,
 };
 
@@ -333,16 +333,6 @@ impl Drop for Attempt<'_> {
 /// Whole milliseconds since `began`.
 pub(super) fn elapsed_ms(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
-/// A guess at the tokens of a conversation.
-fn sent_tokens(chat: &ChatRequest) -> u64 {
-    let parts = chat.messages.iter().flat_map(|message| &message.parts);
-    let tokens = parts.map(|part| match part {
-        Part::Text(text) => estimated_tokens(text),
-        Part::Image(_) | Part::Audio(_) | Part::File(_) => 0,
-    });
-    tokens.sum()
 }
 
 const fn class_of(kind: ProviderErrorKind) -> &'static str {

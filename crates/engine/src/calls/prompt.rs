@@ -76,7 +76,7 @@ impl Form<'_> {
 
     fn answer(&self, output: &Json) -> String {
         match self {
-            Self::Plain => text(output),
+            Self::Plain => output.to_text(),
             Self::Xml { .. } => xml::rendered(output),
         }
     }
@@ -107,20 +107,13 @@ fn demonstration(example: &Example, form: &Form<'_>) -> [Message; 2] {
     ]
 }
 
-/// A string as it is, anything else as compact JSON.
-fn text(value: &Json) -> String {
-    value
-        .as_string()
-        .unwrap_or_else(|| value.spelled_out().into_owned())
-}
-
 /// The input's text, and its media members as parts of their own.
 fn parts(input: &Json) -> Vec<Part> {
     // The text is searched before it is parsed: few inputs hold media.
     let may_hold_media = input.is_object() && input.text().contains("_media_input\"");
     let members: JsonObject = match may_hold_media.then(|| serde_json::from_str(input.text())) {
         Some(Ok(members)) => members,
-        _ => return vec![Part::Text(text(input))],
+        _ => return vec![Part::Text(input.to_text())],
     };
     let (mut rest, mut media) = (JsonObject::new(), Vec::new());
     for (key, value) in members {

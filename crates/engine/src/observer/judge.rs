@@ -4,13 +4,13 @@ use std::sync::{Arc, LazyLock};
 
 use domain::{
     ChatRequest, Cost, CostStatus, Demand, Generation, Json, Message, ModelChoice, ModelName,
-    ModelSpec, Observation, Part, Role, Span, SpanKind, SpanWrite, Timestamp, Usage,
+    ModelSpec, Observation, Role, Span, SpanKind, SpanWrite, Timestamp, Usage,
     seams::{Clock, Ids, ProviderErrorKind, Store},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    price::{Bill, Prices, estimated_tokens},
+    price::{Bill, Prices, estimated_tokens, sent_tokens},
     route::{Reachable, Routes},
     schema::Schema,
     spans::SpanWriter,
@@ -302,13 +302,8 @@ fn read(answer: &str) -> Option<Observation> {
 }
 
 fn estimated(request: &ChatRequest, generation: &Generation) -> Usage {
-    let parts = request.messages.iter().flat_map(|message| &message.parts);
-    let input_tokens = parts.map(|part| match part {
-        Part::Text(text) => estimated_tokens(text),
-        Part::Image(_) | Part::Audio(_) | Part::File(_) => 0,
-    });
     Usage {
-        input_tokens: input_tokens.sum(),
+        input_tokens: sent_tokens(request),
         output_tokens: estimated_tokens(&generation.text),
         reasoning_tokens: 0,
     }

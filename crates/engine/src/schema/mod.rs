@@ -20,6 +20,7 @@ use jsonschema::{Draft, PatternOptions, ValidationError, Validator, paths::Locat
 use serde_json::Value;
 
 use self::audit::{Weight, audit};
+pub(crate) use self::words::decoded;
 use crate::error::{Fault, Step};
 
 /// The most values that a JSON text may hold to be checked against a schema at all.

@@ -56,7 +56,7 @@ pub(super) fn map<'a>(
 }
 
 /// A fragment of a URI as the text it stands for.
-pub(super) fn decoded(fragment: &str) -> Option<String> {
+pub(crate) fn decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

@@ -23,18 +23,3 @@ pub(super) fn anchors(root: &Value) -> HashMap<&str, &Value> {
     }
     anchors
 }
-
-/// A fragment of a URI as the text it stands for.
-pub(super) fn decoded(fragment: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| byte == b'%');
-        let number = digits
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(number.unwrap_or(byte));
-        rest = if number.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8(bytes).ok()
-}

@@ -4,7 +4,8 @@ use std::{collections::HashMap, rc::Rc};
 
 use serde_json::{Map, Value};
 
-use super::reference::{anchors, decoded};
+use super::reference::anchors;
+use crate::schema::decoded;
 
 /// A schema may spread out into so many shapes; more are not looked at.
 const MAX_SHAPES: usize = 1000;
