@@ -8,7 +8,7 @@ mod query;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use body::{Body, Given, NoBody, RequestBody, drain, given, object};
+pub(crate) use body::{Body, Given, NoBody, RequestBody, drain, given, object, reread};
 pub(crate) use caller::{Caller, lock};
 pub(crate) use number::{Integer, share};
 pub(crate) use path::Params;

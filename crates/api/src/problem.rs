@@ -143,20 +143,23 @@ impl Problem {
         self.cause.as_ref()
     }
 
+    /// The body; the detail of an error of ours is `correlation` alone.
+    pub(crate) fn body<'a>(&'a self, correlation: &'a Detail) -> ErrorBody<'a> {
+        ErrorBody {
+            class: self.class,
+            message: self.message,
+            detail: if self.is_ours() {
+                correlation
+            } else {
+                &self.detail
+            },
+        }
+    }
+
     /// Writes the answer. The detail of an error of ours is the request's id alone.
     pub(crate) fn answer(&self, request_id: &str) -> Response {
         let correlation = Detail::Text(format!("request {request_id}"));
-        let detail = if self.is_ours() {
-            &correlation
-        } else {
-            &self.detail
-        };
-        let body = ErrorBody {
-            class: self.class,
-            message: self.message,
-            detail,
-        };
-        let mut response = (self.status, axum::Json(body)).into_response();
+        let mut response = (self.status, axum::Json(self.body(&correlation))).into_response();
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -26,8 +26,8 @@ use crate::{
     extract::lock,
     problem::Problem,
     routes::{
-        aliases, calls, datasets, feedback, functions, health, inline, metrics, models, spans,
-        streams,
+        aliases, calls, datasets, embeddings, feedback, functions, health, inline, metrics, models,
+        offers, openai, rerank, spans, streams,
     },
     schemas,
 };
@@ -46,8 +46,11 @@ use crate::{
         (name = "functions", description = "Stored tasks and their revisions"),
         (name = "calls", description = "Executing functions"),
         (name = "models", description = "Models that a project registers, and names for lists of models"),
+        (name = "embeddings", description = "Texts as vectors"),
+        (name = "rerank", description = "Texts in the order in which they answer a query"),
         (name = "spans", description = "What was recorded"),
         (name = "datasets", description = "The examples that belong to a function"),
+        (name = "openai", description = "Chat completions, embeddings and models in the shapes of the OpenAI ecosystem"),
     )
 )]
 struct Head;
@@ -87,10 +90,14 @@ fn v2() -> OpenApiRouter<Doors> {
         .routes(routes!(streams::stream_revision))
         .routes(routes!(inline::call))
         .routes(routes!(inline::stream))
+        .routes(routes!(offers::list))
         .routes(routes!(models::register, models::list))
         .routes(routes!(models::get, models::change, models::delete))
         .routes(routes!(aliases::create, aliases::list))
         .routes(routes!(aliases::get, aliases::change, aliases::delete))
+        .routes(routes!(embeddings::create))
+        .routes(routes!(rerank::rerank))
+        .routes(routes!(rerank::models))
         .routes(routes!(spans::create))
         .routes(routes!(spans::get, spans::change, spans::delete))
         .routes(routes!(feedback::give))
@@ -101,6 +108,9 @@ fn v2() -> OpenApiRouter<Doors> {
         .routes(routes!(datasets::create, datasets::list))
         .routes(routes!(datasets::query))
         .routes(routes!(datasets::get, datasets::change, datasets::delete))
+        .routes(routes!(openai::chat::create))
+        .routes(routes!(openai::embeddings::create))
+        .routes(routes!(openai::models::list))
 }
 
 /// Routes whose last parameter takes slashes, raw ones too. A document cannot say that: it shows a plain parameter.
@@ -109,6 +119,7 @@ fn by_name() -> Router<Doors> {
         .route("/functions/by-name/{*name}", get(functions::get_by_name))
         .route("/models/custom/by-name/{*name}", get(models::get_by_name))
         .route("/models/aliases/by-name/{*name}", get(aliases::get_by_name))
+        .route("/openai/models/{*name}", get(openai::models::get))
 }
 
 /// The API document, as text.
@@ -116,7 +127,8 @@ pub(crate) static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
     let v2 = v2()
         .routes(routes!(functions::get_by_name))
         .routes(routes!(models::get_by_name))
-        .routes(routes!(aliases::get_by_name));
+        .routes(routes!(aliases::get_by_name))
+        .routes(routes!(openai::models::get));
     let mut document = Head::openapi();
     document.merge(OpenApiRouter::<Doors>::new().nest("/v2", v2).into_openapi());
     for (path, item) in &mut document.paths.paths {

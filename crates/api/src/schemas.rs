@@ -68,6 +68,24 @@ pub(crate) enum FinishReason {
     ContentFilter,
 }
 
+/// Why the model stopped in a conversation.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ChatFinishReason {
+    Stop,
+    Length,
+    ContentFilter,
+    ToolCalls,
+}
+
+/// A text, or several.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Texts {
+    One(String),
+    Many(Vec<String>),
+}
+
 /// What a custom model is for.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -127,6 +145,16 @@ pub(crate) enum StoredModelSpec {
     One(StoredModel),
     /// Tried in order.
     Fallbacks(Vec<StoredModel>),
+}
+
+/// What is embedded.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum EmbeddingInput {
+    /// One text.
+    Text(String),
+    /// Several.
+    Texts(Vec<String>),
 }
 
 /// The value of a tag.

@@ -1,6 +1,7 @@
 //! Server-sent events: a call's stream as bytes (`interface.md` 4.1, 4.2).
 //!
-//! What is streamed, and how much of it may wait for a slow client, is the engine's. Here it is only written down.
+//! What is streamed, and how much of it may wait for a slow client, is the engine's. Here it is only written down: a
+//! function's events by [`Lines`], a conversation's by a notation of their own.
 
 mod payload;
 #[cfg(test)]
@@ -32,7 +33,7 @@ use tokio_util::sync::ReusableBoxFuture;
 use crate::problem::{Problem, SPAN_ID, span_header};
 
 use self::payload::ChunkKind;
-pub(crate) use self::payload::{AnyEvent, TextEvent};
+pub(crate) use self::payload::{AnyEvent, TextEvent, write_on_one_line};
 
 /// After how much silence a comment tells that the stream is alive (`reliability.md` S4).
 const SILENCE: Duration = Duration::from_secs(15);
@@ -54,8 +55,24 @@ impl Source for CallStream {
     }
 }
 
-/// The answer that writes `stream` out. The permit is given back with the last event, or when the client leaves.
+/// How the events of a stream are written down.
+pub(crate) trait Notation: Unpin + Send + 'static {
+    /// Writes one event, its empty line included.
+    fn write(&mut self, event: StreamEvent, out: &mut BytesMut);
+}
+
+/// The answer that writes a function's stream out.
 pub(crate) fn answer(stream: CallStream, permit: OwnedSemaphorePermit) -> Response {
+    let lines = Lines::of(stream.span_id, stream.is_structured);
+    answer_in(lines, stream, permit)
+}
+
+/// The answer that writes `stream` out. The permit is given back with the last event, or when the client leaves.
+pub(crate) fn answer_in(
+    notation: impl Notation,
+    stream: CallStream,
+    permit: OwnedSemaphorePermit,
+) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream".parse()),
         (header::CACHE_CONTROL, "no-store".parse()),
@@ -63,8 +80,8 @@ pub(crate) fn answer(stream: CallStream, permit: OwnedSemaphorePermit) -> Respon
         (SPAN_ID, Ok(span_header(stream.span_id))),
     ];
     let headers = headers.map(|(name, value)| (name, value.expect("the values are visible ASCII")));
-    let lines = Lines::of(stream.span_id, stream.is_structured);
-    (headers, Body::new(Events::new(stream, lines, permit))).into_response()
+    let events = Events::new(stream, notation, permit);
+    (headers, Body::new(events)).into_response()
 }
 
 /// The client took nothing for so long that the engine gave the call up.
@@ -74,9 +91,11 @@ pub(crate) struct Stalled;
 
 /// A body of events. It ends in order after a terminal event and in no other way: a stream without one fails, so that
 /// the connection breaks where a client would take an end for the end.
-pub(crate) struct Events<S> {
+pub(crate) struct Events<S, N = Lines> {
     state: State<S>,
-    lines: Lines,
+    notation: N,
+    /// What is written and has not left.
+    buffer: BytesMut,
     /// When bytes were last handed on.
     last: Instant,
     silence: Pin<Box<Sleep>>,
@@ -93,14 +112,15 @@ enum State<S> {
     Ended,
 }
 
-impl<S: Source> Events<S> {
-    fn new(source: S, lines: Lines, permit: OwnedSemaphorePermit) -> Self {
+impl<S: Source, N: Notation> Events<S, N> {
+    fn new(source: S, notation: N, permit: OwnedSemaphorePermit) -> Self {
         Self {
             state: State::Open {
                 next: ReusableBoxFuture::new(next_of(source)),
                 _permit: permit,
             },
-            lines,
+            notation,
+            buffer: BytesMut::with_capacity(FIRST_BYTES),
             last: Instant::now(),
             silence: Box::pin(tokio::time::sleep(SILENCE)),
         }
@@ -109,24 +129,36 @@ impl<S: Source> Events<S> {
     /// Writes down what is there now.
     fn poll_lines(&mut self, context: &mut Context<'_>) {
         while let State::Open { next, .. } = &mut self.state {
-            if self.lines.buffer.len() >= FRAME_BYTES {
+            if self.buffer.len() >= FRAME_BYTES {
                 return;
             }
             let Poll::Ready((source, event)) = next.poll(context) else {
                 return;
             };
             match event {
-                Some(event @ (StreamEvent::Text(_) | StreamEvent::Leaf { .. })) => {
-                    next.set(next_of(source));
-                    self.lines.write(event);
+                Some(event @ (StreamEvent::Done(_) | StreamEvent::Failed(_))) => {
+                    self.state = State::Ended;
+                    self.notation.write(event, &mut self.buffer);
                 }
                 Some(event) => {
-                    self.state = State::Ended;
-                    self.lines.write(event);
+                    next.set(next_of(source));
+                    self.notation.write(event, &mut self.buffer);
                 }
                 None => self.state = State::Broken,
             }
         }
+    }
+
+    fn take(&mut self) -> Option<Bytes> {
+        if self.buffer.is_empty() {
+            return None;
+        }
+        let bytes = self.buffer.split().freeze();
+        if bytes.len() > FRAME_BYTES {
+            // The room that one large event needed is not kept for the small ones after it.
+            self.buffer = BytesMut::new();
+        }
+        Some(bytes)
     }
 
     /// Ready when nothing was sent for [`SILENCE`]. The timer is set anew once in that time, not for every event.
@@ -144,7 +176,7 @@ impl<S: Source> Events<S> {
     }
 }
 
-impl<S: Source> http_body::Body for Events<S> {
+impl<S: Source, N: Notation> http_body::Body for Events<S, N> {
     type Data = Bytes;
     type Error = Stalled;
 
@@ -153,7 +185,7 @@ impl<S: Source> http_body::Body for Events<S> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Stalled>>> {
         self.poll_lines(context);
-        let bytes = match (self.lines.take(), &self.state) {
+        let bytes = match (self.take(), &self.state) {
             (Some(bytes), _) => bytes,
             (None, State::Open { .. }) => {
                 ready!(self.poll_silence(context));
@@ -170,7 +202,7 @@ impl<S: Source> http_body::Body for Events<S> {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.state, State::Ended) && self.lines.buffer.is_empty()
+        matches!(self.state, State::Ended) && self.buffer.is_empty()
     }
 }
 
@@ -179,12 +211,11 @@ async fn next_of<S: Source>(mut source: S) -> (S, Option<StreamEvent>) {
     (source, event)
 }
 
-/// Events as text, numbered.
-struct Lines {
+/// A function's events as text, numbered.
+pub(crate) struct Lines {
     span_id: SpanId,
     kind: ChunkKind,
     number: u64,
-    buffer: BytesMut,
 }
 
 impl Lines {
@@ -197,53 +228,44 @@ impl Lines {
                 ChunkKind::Text
             },
             number: 0,
-            buffer: BytesMut::with_capacity(FIRST_BYTES),
         }
     }
+}
 
-    /// Writes one event: `id`, `event` where it has a name, `data`, an empty line.
-    fn write(&mut self, event: StreamEvent) {
+impl Notation for Lines {
+    /// `id`, `event` where it has a name, `data`, an empty line.
+    fn write(&mut self, event: StreamEvent, out: &mut BytesMut) {
         let (name, payload) = match event {
             StreamEvent::Text(ref text) => ("", AnyEvent::text(text, self.span_id, self.kind)),
             StreamEvent::Leaf {
                 ref path,
                 ref value,
             } => ("", AnyEvent::leaf(value, path, self.span_id)),
+            // A function has no place for it.
+            StreamEvent::Beside(_) => return,
             StreamEvent::Done(result) => (
                 "event: done\n",
                 AnyEvent::done(*result, self.span_id, self.kind),
             ),
             StreamEvent::Failed(error) => {
-                let (class, message) = told(*error, self.span_id);
+                let reason = error.reason();
+                let problem = reported(*error, self.span_id);
+                let (class, message) = told(&problem, reason);
                 (
                     "event: error\n",
                     AnyEvent::failed(class, message, self.span_id),
                 )
             }
         };
-        write!(self.buffer, "id: {}\n{name}data: ", self.number).expect("a buffer takes any text");
-        payload.write(&mut self.buffer);
-        self.buffer.put_slice(b"\n\n");
+        write!(out, "id: {}\n{name}data: ", self.number).expect("a buffer takes any text");
+        write_on_one_line(&payload, out);
+        out.put_slice(b"\n\n");
         self.number += 1;
-    }
-
-    fn take(&mut self) -> Option<Bytes> {
-        if self.buffer.is_empty() {
-            return None;
-        }
-        let bytes = self.buffer.split().freeze();
-        if bytes.len() > FRAME_BYTES {
-            // The room that one large event needed is not kept for the small ones after it.
-            self.buffer = BytesMut::new();
-        }
-        Some(bytes)
     }
 }
 
-/// What a client is told of a failure: its class, and the reason that a plain call would have given. It is logged here,
-/// since no answer follows that could be logged.
-fn told(error: Error, span_id: SpanId) -> (&'static str, String) {
-    let reason = error.reason();
+/// A failure of a stream. It is logged here, since no answer follows that could be logged.
+pub(crate) fn reported(error: Error, span_id: SpanId) -> Problem {
     let problem = Problem::from(error);
     if let Some(cause) = problem.cause() {
         if problem.is_ours() {
@@ -252,6 +274,11 @@ fn told(error: Error, span_id: SpanId) -> (&'static str, String) {
             tracing::warn!(call.span_id = %span_id, error.code = problem.class(), cause = %cause, "a stream broke off");
         }
     }
+    problem
+}
+
+/// What a client of a function is told of a failure: its class, and the reason that a plain call would have given.
+fn told(problem: &Problem, reason: String) -> (&'static str, String) {
     let message = if reason.is_empty() || problem.is_ours() {
         problem.message().to_owned()
     } else {

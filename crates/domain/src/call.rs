@@ -1,9 +1,12 @@
-//! A call: one execution of a function.
+//! A call: one execution of a function, or one continuation of a conversation that the caller brought along.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::{Cost, FinishReason, Invalid, Json, JsonObject, ModelName, SpanId, Usage};
+use crate::{
+    Cost, FinishReason, Generation, Invalid, Json, JsonObject, ModelName, SpanId, Timestamp,
+    ToolCall, Usage,
+};
 
 /// What a caller asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -83,6 +86,35 @@ pub enum Output {
     Message(String),
     /// A value that satisfies the output schema.
     Payload(Json),
+    /// Images, from a model that makes nothing else: URLs or base64, whichever its provider gives.
+    Images(Vec<String>),
+}
+
+/// What a model said beside its output. A function has a place for the images alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// What it thought aloud.
+    pub reasoning: String,
+    /// Why it would not answer.
+    pub refusal: Option<String>,
+    /// The calls of the caller's tools.
+    pub tool_calls: Vec<ToolCall>,
+    /// Images, as `https:` or `data:` URLs.
+    pub images: Vec<String>,
+    /// How probable each token was.
+    pub logprobs: Option<Json>,
+}
+
+impl From<Generation> for Beside {
+    fn from(generation: Generation) -> Self {
+        Self {
+            reasoning: generation.reasoning,
+            refusal: generation.refusal,
+            tool_calls: generation.tool_calls,
+            images: generation.images,
+            logprobs: generation.logprobs,
+        }
+    }
 }
 
 /// An answer as the cache keeps it.
@@ -90,6 +122,8 @@ pub enum Output {
 pub struct Kept {
     /// What came out.
     pub output: Output,
+    /// What came beside it.
+    pub beside: Beside,
     /// Who gave it.
     pub model: ModelName,
     /// Why the model stopped.
@@ -101,8 +135,14 @@ pub struct Kept {
 pub struct CallResult {
     /// The span that recorded it.
     pub span_id: SpanId,
+    /// When the call began.
+    pub started: Timestamp,
     /// What came out.
     pub output: Output,
+    /// What came beside it.
+    pub beside: Beside,
+    /// Who gave it.
+    pub model: ModelName,
     /// Why the model stopped.
     pub finish_reason: FinishReason,
     /// Whether it came from the cache.
@@ -113,4 +153,15 @@ pub struct CallResult {
     pub usage: Usage,
     /// Cost of all attempts.
     pub cost: Cost,
+}
+
+impl CallResult {
+    /// The images of a result that has some, whether they are all of it or came beside it.
+    pub fn all_images(&self) -> Option<Vec<String>> {
+        match &self.output {
+            Output::Images(images) => Some(images.clone()),
+            _ if self.beside.images.is_empty() => None,
+            _ => Some(self.beside.images.clone()),
+        }
+    }
 }

@@ -5,15 +5,87 @@ use std::pin::Pin;
 use futures_core::Stream;
 use serde::Serialize;
 
-use crate::{Json, Usage, seams::ProviderError};
+use crate::{Json, UsageReport, seams::ProviderError};
 
 /// A conversation to be continued by a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChatRequest {
     /// The conversation so far.
     pub messages: Vec<Message>,
     /// What the answer must satisfy, if it must be a JSON value.
     pub demand: Option<Demand>,
+    /// Tools that the model may call. They are the caller's: nobody here runs them.
+    pub tools: Vec<Tool>,
+    /// Which of them it may, or must, call; with no tools, nothing.
+    pub tool_choice: Option<ToolChoice>,
+}
+
+impl ChatRequest {
+    /// Its texts alone, one after the other, an empty line between two turns.
+    pub fn words(&self) -> String {
+        let mut words = String::new();
+        for message in &self.messages {
+            if !words.is_empty() {
+                words.push_str("\n\n");
+            }
+            for part in &message.parts {
+                if let Part::Text(text) = part {
+                    words.push_str(text);
+                }
+            }
+        }
+        words
+    }
+}
+
+/// A tool that a model may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    /// `function`, or a kind that only some hosts of the OpenAI dialect know; of those, only `as_given` says more.
+    pub kind: String,
+    /// What it is called by.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The JSON Schema of its arguments; without one, it has none.
+    pub parameters: Option<Json>,
+    /// All of it as the caller wrote it, in the OpenAI dialect.
+    pub as_given: Json,
+}
+
+/// Which tools a model may, or must, call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolChoice {
+    /// What it comes to.
+    pub mode: ToolMode,
+    /// As the caller wrote it, in the OpenAI dialect.
+    pub as_given: Json,
+}
+
+/// What a choice of tools comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolMode {
+    /// Any or none.
+    Auto,
+    /// None.
+    None,
+    /// At least one.
+    Required,
+    /// The function of that name.
+    Named(String),
+    /// Something that only some hosts of the OpenAI dialect know.
+    Other,
+}
+
+/// A call of a tool, by a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// What its result refers to it by. An adapter makes one up where a host gives none.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// Its arguments: a JSON text, though no more than the model's word for that.
+    pub arguments: String,
 }
 
 /// The demand for a JSON value.
@@ -25,6 +97,9 @@ pub struct Demand {
     pub schema: Json,
     /// How the host is held to it, beside the words in the prompt.
     pub rung: Rung,
+    /// The `response_format` that the caller wrote for it in the OpenAI dialect. Hosts of that dialect get it as it is
+    /// on the rung [`Rung::NativeSchema`].
+    pub as_given: Option<Json>,
 }
 
 /// A rung of the ladder: how a host is held to a schema, the firmest first.
@@ -48,15 +123,29 @@ pub struct Message {
     pub role: Role,
     /// What is said, in order.
     pub parts: Vec<Part>,
+    /// The tools that an assistant's turn calls.
+    pub tool_calls: Vec<ToolCall>,
+    /// The call whose result a tool's turn is.
+    pub tool_call_id: Option<String>,
+    /// The whole turn as the caller wrote it in the OpenAI dialect. Hosts of that dialect get it as it is.
+    pub as_given: Option<Json>,
 }
 
 impl Message {
-    /// A turn of text alone.
-    pub fn text(role: Role, text: impl Into<String>) -> Self {
+    /// A turn.
+    pub const fn new(role: Role, parts: Vec<Part>) -> Self {
         Self {
             role,
-            parts: vec![Part::Text(text.into())],
+            parts,
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            as_given: None,
         }
+    }
+
+    /// A turn of text alone.
+    pub fn text(role: Role, text: impl Into<String>) -> Self {
+        Self::new(role, vec![Part::Text(text.into())])
     }
 }
 
@@ -70,6 +159,8 @@ pub enum Role {
     User,
     /// The model's side.
     Assistant,
+    /// The result of a tool that the model called.
+    Tool,
 }
 
 /// A piece of a message.
@@ -86,44 +177,74 @@ pub enum Part {
 }
 
 /// All that a model said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Generation {
-    /// The text; the arguments, where the answer came as a tool call.
+    /// The text; the arguments, where a demanded value came as a tool call.
     pub text: String,
+    /// What the model thought aloud, where the host tells it.
+    pub reasoning: String,
     /// Why the model would not answer, if it said so.
     pub refusal: Option<String>,
+    /// The calls of the caller's tools; empty where the request has none.
+    pub tool_calls: Vec<ToolCall>,
+    /// Images beside the text, as `https:` or `data:` URLs.
+    pub images: Vec<String>,
+    /// How probable each token was, in the OpenAI dialect's shape, where that was asked for.
+    pub logprobs: Option<Json>,
     /// Why it stopped.
     pub finish_reason: FinishReason,
     /// The provider's own count, where it gave one.
-    pub usage: Option<Usage>,
+    pub usage: Option<UsageReport>,
 }
 
 /// Why a generation ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// The model was done.
+    #[default]
     Stop,
     /// A length limit cut it.
     Length,
     /// A filter of the provider cut it.
     ContentFilter,
+    /// The model waits for the results of the tools that it called; only where the request has tools.
+    ToolCalls,
 }
 
 /// A piece of a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {
-    /// The next piece of the text, never empty; of the arguments, where the answer comes as a tool call.
+    /// The next piece of the text, never empty; of the arguments, where a demanded value comes as a tool call.
     Text(String),
+    /// The next piece of what the model thinks aloud.
+    Reasoning(String),
     /// The next piece of the reason why the model would not answer.
     Refusal(String),
+    /// The next piece of a call of one of the caller's tools.
+    ToolCall(ToolCallDelta),
+    /// An image beside the text.
+    Image(String),
+    /// How probable the tokens of the next piece were.
+    Logprobs(Json),
     /// The orderly end. Nothing follows it, and a stream that ends without it was cut.
     End {
         /// Why it stopped.
         finish_reason: FinishReason,
         /// The provider's own count, where it gave one.
-        usage: Option<Usage>,
+        usage: Option<UsageReport>,
     },
+}
+
+/// A piece of a call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCallDelta {
+    /// Which call of the answer, counted from 0.
+    pub index: usize,
+    /// Its id and the tool's name, with its first piece.
+    pub begins: Option<(String, String)>,
+    /// The next piece of its arguments; may be empty.
+    pub arguments: String,
 }
 
 /// A generation as it comes. Dropping it closes the connection.

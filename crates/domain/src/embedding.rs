@@ -1,6 +1,6 @@
 //! Embeddings: texts as vectors.
 
-use crate::Usage;
+use crate::UsageReport;
 
 /// Texts to embed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,6 @@ pub struct EmbeddingRequest {
 pub struct Embeddings {
     /// The vectors.
     pub vectors: Vec<Vec<f32>>,
-    /// Tokens counted.
-    pub usage: Usage,
+    /// The provider's own count, where it gave one.
+    pub usage: Option<UsageReport>,
 }

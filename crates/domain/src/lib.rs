@@ -11,11 +11,13 @@ mod dataset;
 mod embedding;
 mod function;
 mod id;
+mod image;
 mod invalid;
 mod json;
 mod model;
 mod page;
 mod principal;
+mod rerank;
 mod secret;
 mod settings;
 mod span;
@@ -25,11 +27,12 @@ mod usage;
 pub mod seams;
 
 pub use alias::{Alias, Named};
-pub use call::{CallRequest, CallResult, Example, Kept, Output, Tags};
+pub use call::{Beside, CallRequest, CallResult, Example, Kept, Output, Tags};
 pub use chat::{
-    ChatRequest, Delta, Deltas, Demand, FinishReason, Generation, Message, Part, Role, Rung,
+    ChatRequest, Delta, Deltas, Demand, FinishReason, Generation, Message, Part, Role, Rung, Tool,
+    ToolCall, ToolCallDelta, ToolChoice, ToolMode,
 };
-pub use cost::{Cost, CostStatus, Price, Usd};
+pub use cost::{Cost, CostStatus, Price, Tier, TokenPrice, Usd};
 pub use dataset::{Dataset, Entry, EntryChange, EntryChanges};
 pub use embedding::{EmbeddingRequest, Embeddings};
 pub use function::{
@@ -39,6 +42,7 @@ pub use id::{
     AliasId, DatasetId, EntryId, FunctionId, MetricId, ModelId, ProjectId, RevisionId, SpanId,
     TokenId, TraceId,
 };
+pub use image::{ImageRequest, Images};
 pub use invalid::Invalid;
 pub use json::{Json, JsonObject, check_strict};
 pub use model::{
@@ -46,8 +50,12 @@ pub use model::{
 };
 pub use page::{Page, Paged};
 pub use principal::{Principal, Project, ProjectName, ProjectScope, Token, TokenHash, TokenKey};
+pub use rerank::{Ranked, RerankRequest, Reranking};
 pub use secret::Secret;
 pub use settings::{Kind as SettingKind, SETTINGS, Setting, Settings};
-pub use span::{Feedback, Metric, Observation, Span, SpanChange, SpanKind, SpanWrite};
+pub use span::{
+    Feedback, MetaCorrection, Metric, Observation, Recorded, RecordedMeta, Span, SpanChange,
+    SpanKind, SpanRange, SpanWrite,
+};
 pub use time::Timestamp;
-pub use usage::Usage;
+pub use usage::{Usage, UsageKinds, UsageReport};

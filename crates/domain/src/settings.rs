@@ -94,6 +94,9 @@ pub const SETTINGS: &[Setting] = &[
 pub struct Settings(JsonObject);
 
 impl Settings {
+    /// The key that says how long answers are kept.
+    pub const CACHE_TTL: &str = CACHE_TTL.key;
+
     /// Checks the values of known keys. A key given as `null` counts as absent.
     ///
     /// # Errors

@@ -44,8 +44,12 @@ pub struct SpanKind(std::borrow::Cow<'static, str>);
 impl SpanKind {
     /// A call of a function.
     pub const GENERATION: Self = Self(std::borrow::Cow::Borrowed("generation"));
+    /// A conversation that was continued.
+    pub const CHAT: Self = Self(std::borrow::Cow::Borrowed("chat"));
     /// Texts made into vectors.
     pub const EMBEDDING: Self = Self(std::borrow::Cow::Borrowed("embedding"));
+    /// Texts put in order.
+    pub const RERANK: Self = Self(std::borrow::Cow::Borrowed("rerank"));
 
     /// Another word.
     pub fn new(word: impl Into<String>) -> Self {
@@ -68,6 +72,48 @@ pub enum SpanWrite {
     Begin(Span),
     /// The end of one that was begun: the whole row again. One that was deleted meanwhile stays away.
     Close(Span),
+}
+
+/// Which of the finished spans are gone through, by when they began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpanRange {
+    /// Those of one project; of all, if there is none.
+    pub project: Option<ProjectId>,
+    /// Then or later.
+    pub since: Timestamp,
+    /// Before then.
+    pub until: Option<Timestamp>,
+}
+
+/// A step through the record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// What there is of the range in this step.
+    pub spans: Vec<RecordedMeta>,
+    /// Where the step ended: what the next one begins after.
+    pub position: i64,
+    /// Where the record ends.
+    pub end: i64,
+}
+
+/// What was recorded of a span as its `meta`, without what was laid over it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedMeta {
+    /// The project that owns the span.
+    pub project: ProjectId,
+    /// The span.
+    pub id: SpanId,
+    /// The members.
+    pub meta: Json,
+}
+
+/// A correction of what was recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetaCorrection {
+    /// What is corrected.
+    pub before: RecordedMeta,
+    /// What it is from now on.
+    pub after: Json,
 }
 
 /// What a client changes in a span: absent members stay as they are, `Some(None)` clears.

@@ -2,23 +2,132 @@
 
 use std::ops::AddAssign;
 
-use serde::{Serialize, Serializer, ser::SerializeStruct};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
-/// Token counts of one generation, or of several added up.
+use crate::{Json, Usd};
+
+/// Token counts of one answer, or of several added up, and what else is billed by number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens sent to the model, cached ones included.
+    /// Tokens sent to the model, cached and other kinds included.
     pub input_tokens: u64,
-    /// Tokens received, reasoning included.
+    /// Tokens received, reasoning and other kinds included.
     pub output_tokens: u64,
     /// The part of `output_tokens` that was reasoning.
     pub reasoning_tokens: u64,
+    /// The part of `input_tokens` that the provider read from its cache.
+    pub cached_tokens: u64,
+    /// The part of `input_tokens` that the provider wrote to its cache.
+    pub cache_write_tokens: u64,
+    /// The part of `input_tokens` that was sound; cached sound counts as cached.
+    pub audio_input_tokens: u64,
+    /// The part of `output_tokens` that was sound.
+    pub audio_output_tokens: u64,
+    /// The part of `output_tokens` that was images.
+    pub image_output_tokens: u64,
+    /// Images made, where they are billed by number.
+    pub images: u64,
+    /// Pages read, where they are billed by number.
+    pub pages: u64,
+    /// Seconds of sound, where they are billed so.
+    pub seconds: u64,
+    /// Searches that a rerank came to, where they are billed by number: each costs what a request does.
+    pub searches: u64,
+}
+
+/// What of a [`Usage`] may have a price of its own and is not on the wire: it is kept with a span, so that its cost can be
+/// counted again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UsageKinds {
+    #[serde(skip_serializing_if = "is_zero")]
+    cached_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    cache_write_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    audio_input_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    audio_output_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    image_output_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    images: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pages: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    seconds: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    searches: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands out references"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What a provider says that an answer took.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UsageReport {
+    /// Its counts, read.
+    pub usage: Usage,
+    /// What it says that this costs. It wins over any price of ours.
+    pub cost: Option<Usd>,
+    /// Its own words, which are kept with the span.
+    pub raw: Option<Json>,
+}
+
+impl From<Usage> for UsageReport {
+    fn from(usage: Usage) -> Self {
+        Self {
+            usage,
+            cost: None,
+            raw: None,
+        }
+    }
 }
 
 impl Usage {
     /// The sum of input and output, whatever a provider says (`interface.md` 3.3).
     pub const fn total_tokens(&self) -> u64 {
         self.input_tokens + self.output_tokens
+    }
+
+    /// What of it is not on the wire; `None` where there is nothing of that.
+    pub fn kinds(&self) -> Option<UsageKinds> {
+        let kinds = UsageKinds {
+            cached_tokens: self.cached_tokens,
+            cache_write_tokens: self.cache_write_tokens,
+            audio_input_tokens: self.audio_input_tokens,
+            audio_output_tokens: self.audio_output_tokens,
+            image_output_tokens: self.image_output_tokens,
+            images: self.images,
+            pages: self.pages,
+            seconds: self.seconds,
+            searches: self.searches,
+        };
+        (kinds != UsageKinds::default()).then_some(kinds)
+    }
+
+    /// The whole of it again.
+    #[must_use]
+    pub const fn with_kinds(self, kinds: UsageKinds) -> Self {
+        Self {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            reasoning_tokens: self.reasoning_tokens,
+            cached_tokens: kinds.cached_tokens,
+            cache_write_tokens: kinds.cache_write_tokens,
+            audio_input_tokens: kinds.audio_input_tokens,
+            audio_output_tokens: kinds.audio_output_tokens,
+            image_output_tokens: kinds.image_output_tokens,
+            images: kinds.images,
+            pages: kinds.pages,
+            seconds: kinds.seconds,
+            searches: kinds.searches,
+        }
     }
 }
 
@@ -48,5 +157,59 @@ impl AddAssign for Usage {
         self.input_tokens += other.input_tokens;
         self.output_tokens += other.output_tokens;
         self.reasoning_tokens += other.reasoning_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.cache_write_tokens += other.cache_write_tokens;
+        self.audio_input_tokens += other.audio_input_tokens;
+        self.audio_output_tokens += other.audio_output_tokens;
+        self.image_output_tokens += other.image_output_tokens;
+        self.images += other.images;
+        self.pages += other.pages;
+        self.seconds += other.seconds;
+        self.searches += other.searches;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_on_the_wire_is_kept_beside_it() {
+        let plain = Usage {
+            input_tokens: 1,
+            output_tokens: 2,
+            reasoning_tokens: 3,
+            ..Usage::default()
+        };
+        let whole = Usage {
+            cached_tokens: 4,
+            cache_write_tokens: 5,
+            audio_input_tokens: 6,
+            audio_output_tokens: 7,
+            image_output_tokens: 8,
+            images: 9,
+            pages: 10,
+            seconds: 11,
+            searches: 12,
+            ..plain
+        };
+
+        let kinds = whole.kinds().unwrap();
+
+        assert_eq!(plain.kinds(), None);
+        assert_eq!(plain.with_kinds(kinds), whole);
+        let kept = Json::of(&kinds);
+        assert_eq!(
+            serde_json::from_str::<UsageKinds>(kept.text()).unwrap(),
+            kinds
+        );
+        assert_eq!(
+            Json::of(&UsageKinds {
+                pages: 1,
+                ..UsageKinds::default()
+            })
+            .text(),
+            r#"{"pages":1}"#
+        );
     }
 }

@@ -211,6 +211,13 @@ impl Error {
         )
     }
 
+    /// A fault at a place in the body.
+    pub fn invalid_at(loc: impl IntoIterator<Item = Step>, invalid: &Invalid) -> Self {
+        let mut fault = Fault::new("body", invalid);
+        fault.loc.extend(loc);
+        Self::new(Code::RequestValidation, Detail::Faults(vec![fault]))
+    }
+
     /// Something of ours broke.
     pub fn internal(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
         let mut error = Self::text(Code::Internal, "");

@@ -12,13 +12,19 @@ use tokio::sync::Mutex;
 use crate::{
     aliases::Aliases,
     auth::Auth,
-    calls::{Calls, Parts},
+    calls::{Calls, Errands, Parts},
+    catalogue::Catalogue,
     datasets::Datasets,
+    embeddings::Embeddings,
     examples::Examples,
     functions::Functions,
     models::Models,
     observer::Observer,
+    offers::Offers,
     options::Options,
+    price::PriceBook,
+    rerank::Rerank,
+    retries::Retries,
     route::Routes,
     spans::{SpanWriter, SpanWriterTask, Spans},
     vault::{Vault, VaultError},
@@ -32,14 +38,23 @@ pub struct Gateway {
     pub functions: Functions,
     /// Custom models.
     pub models: Models,
+    /// All models that can be asked for, with their prices.
+    pub offers: Offers,
     /// Names that stand for lists of models.
     pub aliases: Aliases,
-    /// Calls of functions.
+    /// The names that can be asked for.
+    pub catalogue: Catalogue,
+    /// Calls of functions, and conversations.
     pub calls: Arc<Calls>,
+    /// Texts as vectors.
+    pub embeddings: Embeddings,
+    /// Texts in order.
+    pub rerank: Rerank,
     /// What was recorded.
     pub spans: Spans,
     /// The functions' examples.
     pub datasets: Datasets,
+    errands: Arc<Errands>,
     examples: Arc<Examples>,
     observer: Arc<Observer>,
     store: Arc<dyn Store>,
@@ -82,6 +97,7 @@ impl Gateway {
     /// # Errors
     /// [`GatewayError`].
     pub async fn open(ground: Ground, options: &Options) -> Result<Self, GatewayError> {
+        look_over(&ground).await?;
         let Ground {
             store,
             cache,
@@ -90,24 +106,25 @@ impl Gateway {
             clock,
             ids,
         } = ground;
-        let interrupted = store.interrupt_open_spans(clock.now()).await?;
-        if interrupted > 0 {
-            tracing::info!(
-                spans = interrupted,
-                "closed the spans of calls that were cut off when the server stopped"
-            );
-        }
-        if let Some(model) = store.any_sealed_model().await? {
-            let sealed = model.sealed_key.as_deref().unwrap_or_default();
-            vault.open(model.project, model.id, sealed)?;
-        }
         let vault = Arc::new(vault);
         let (spans, span_writer) = SpanWriter::start(store.clone());
-        let routes = Routes::new(store.clone(), vault.clone(), registry.clone(), options);
+        let prices = Arc::new(PriceBook::new(options.own_prices.clone()));
+        let hosts = (registry.clone(), prices.clone());
+        let routes = Routes::new(store.clone(), vault.clone(), hosts, options);
         let (routes, seams) = (Arc::new(routes), (&clock, &ids));
+        let retries = Arc::new(Retries::new(ids.clone()));
+        let time = (clock.clone(), ids.clone());
+        let errands = Errands::new(
+            routes.clone(),
+            spans.clone(),
+            retries.clone(),
+            time,
+            options,
+        );
+        let errands = Arc::new(errands);
         let examples = Arc::new(Examples::new(
             &store,
-            (&routes, &*registry),
+            (&errands, &*registry),
             &spans,
             seams,
             options,
@@ -119,17 +136,19 @@ impl Gateway {
             seams,
             options,
         ));
+        let hosts = (routes.clone(), registry.clone());
+        let offers = Offers::new(store.clone(), hosts, prices, &options.models);
         let parts = Parts {
             store: store.clone(),
             cache,
-            routes,
+            routes: routes.clone(),
             examples: examples.clone(),
             observer: observer.clone(),
             spans,
+            retries,
             clock: clock.clone(),
             ids: ids.clone(),
         };
-        let calls = Calls::new(parts, options);
         Ok(Self {
             auth: Auth::new(store.clone(), clock.clone()),
             functions: Functions {
@@ -137,19 +156,27 @@ impl Gateway {
                 clock: clock.clone(),
                 ids: ids.clone(),
             },
+            catalogue: Catalogue {
+                store: store.clone(),
+                registry: registry.clone(),
+            },
             models: Models {
                 store: store.clone(),
                 vault,
                 registry,
+                routes: routes.clone(),
                 clock: clock.clone(),
                 ids: ids.clone(),
             },
+            offers,
             aliases: Aliases {
                 store: store.clone(),
                 clock: clock.clone(),
                 ids: ids.clone(),
             },
-            calls: Arc::new(calls),
+            calls: Arc::new(Calls::new(parts, options)),
+            embeddings: Embeddings::new(errands.clone()),
+            rerank: Rerank::new(errands.clone(), store.clone()),
             spans: Spans {
                 store: store.clone(),
                 clock: clock.clone(),
@@ -162,6 +189,7 @@ impl Gateway {
                 clock,
                 ids,
             },
+            errands,
             examples,
             observer,
             store,
@@ -186,7 +214,7 @@ impl Gateway {
 
     /// Ends the calls that are still under way, and returns when their spans are written.
     pub async fn stop_calls(&self) {
-        self.calls.stop().await;
+        tokio::join!(self.calls.stop(), self.errands.stop());
     }
 
     /// Ends what is still under way, writes what still waits and closes storage.
@@ -199,4 +227,21 @@ impl Gateway {
         }
         self.store.close().await;
     }
+}
+
+/// Closes the spans that an earlier process left open, and checks the master key against what is kept.
+async fn look_over(ground: &Ground) -> Result<(), GatewayError> {
+    let Ground { store, vault, .. } = ground;
+    let interrupted = store.interrupt_open_spans(ground.clock.now()).await?;
+    if interrupted > 0 {
+        tracing::info!(
+            spans = interrupted,
+            "closed the spans of calls that were cut off when the server stopped"
+        );
+    }
+    if let Some(model) = store.any_sealed_model().await? {
+        let sealed = model.sealed_key.as_deref().unwrap_or_default();
+        vault.open(model.project, model.id, sealed)?;
+    }
+    Ok(())
 }

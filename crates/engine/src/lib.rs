@@ -6,7 +6,9 @@ mod aliases;
 mod auth;
 mod breaker;
 mod calls;
+mod catalogue;
 mod datasets;
+mod embeddings;
 mod error;
 mod examples;
 mod functions;
@@ -15,24 +17,34 @@ mod ladder;
 mod line;
 mod models;
 mod observer;
+mod offers;
 mod options;
 mod price;
+mod rerank;
+mod retries;
 mod route;
 mod schema;
 mod spans;
 pub mod token;
+mod tokens;
 mod vault;
 
 pub use aliases::{AliasChange, Aliases, NewAlias};
 pub use auth::{Auth, unauthorized};
-pub use calls::{CallStream, Calls, StreamEvent, StreamForm};
+pub use calls::{CallStream, Calls, ChatCall, StreamEvent, StreamForm};
+pub use catalogue::{Catalogue, CatalogueItem};
 pub use datasets::{Datasets, NewEntry};
+pub use embeddings::{Embedded, Embeddings, MAX_TEXTS};
 pub use error::{CallDetail, Code, Detail, Error, Fault, Step, TriedModel};
 pub use functions::{FunctionChange, Functions, Inline, NewFunction};
 pub use gateway::{Gateway, GatewayError, Ground};
 pub use models::{ModelChange, Models, NewModel};
+pub use offers::{Offer, Offers};
 pub use options::{
     CallsOptions, FeedbackOptions, ModelsOptions, ObserverOptions, Options, PricesOptions,
+    ProjectOptions,
 };
-pub use spans::{MetricChange, NewMetric, NewSpan, Rated, Spans};
+pub use price::{Found, Limits, OwnPrices, PriceBook, Row, Scaled, Way};
+pub use rerank::{Rerank, RerankModel, Reranked};
+pub use spans::{Change, MetricChange, NewMetric, NewSpan, Rated, Repriced, Repricing, Spans};
 pub use vault::{MasterKey, Vault, VaultError};

@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 
 use crate::{
     error::{Code, Error},
+    route::Routes,
     vault::Vault,
 };
 
@@ -22,6 +23,7 @@ pub struct Models {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) vault: Arc<Vault>,
     pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) routes: Arc<Routes>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
 }
@@ -85,6 +87,18 @@ impl Models {
             Err(StoreError::Taken) => Err(name_taken(&model.name)),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// What stands against using a model, as far as that can be told without asking it. It is kept all the same: what is
+    /// missing may come with the operator's configuration.
+    pub fn fault_of(&self, model: &CustomModel) -> Option<String> {
+        let fault = self.routes.fault_of(model)?;
+        tracing::info!(
+            model.name,
+            fault,
+            "a custom model cannot be used as it is registered"
+        );
+        Some(fault)
     }
 
     /// The model.
@@ -197,16 +211,27 @@ impl Models {
         let Some(key) = key.filter(|key| !key.expose().is_empty()) else {
             return Ok(None);
         };
-        let visible = key.expose().bytes().all(|byte| byte.is_ascii_graphic());
-        if key.expose().len() > MAX_KEY_BYTES || !visible {
-            return Err(Invalid::new(
-                "value_error",
-                "a key is at most 4096 visible ASCII characters",
-            )
-            .at("api_key"));
+        let refused = |why: &str| Invalid::new("value_error", why).at("api_key");
+        let key = match key.expose().trim_start().starts_with('{') {
+            true => credentials(&key).ok_or_else(|| {
+                refused("a key that begins with `{` is a JSON object: the credentials of a service account and the like")
+            })?,
+            false if key.expose().bytes().all(|byte| byte.is_ascii_graphic()) => key,
+            false => return Err(refused("a key is at most 4096 visible ASCII characters")),
+        };
+        if key.expose().len() > MAX_KEY_BYTES {
+            return Err(refused("a key is at most 4096 visible ASCII characters"));
         }
         Ok(Some(self.vault.seal(model.project, model.id, &key)))
     }
+}
+
+/// Credentials of several members, as one line of JSON.
+fn credentials(key: &Secret) -> Option<Secret> {
+    let members: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(key.expose()).ok()?;
+    let line = serde_json::Value::Object(members).to_string();
+    line.is_ascii().then(|| Secret::new(line))
 }
 
 fn missing() -> Error {

@@ -3,6 +3,8 @@
 use domain::ModelName;
 use serde::{Deserialize, Serialize};
 
+use crate::price::OwnPrices;
+
 /// Everything that this crate is told.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -12,10 +14,14 @@ pub struct Options {
     pub calls: CallsOptions,
     /// `[prices]`.
     pub prices: PricesOptions,
+    /// What the file says that `prices.file` names.
+    pub own_prices: OwnPrices,
     /// `[observer]`.
     pub observer: ObserverOptions,
     /// `[feedback]`.
     pub feedback: FeedbackOptions,
+    /// `[projects.NAME]`.
+    pub projects: indexmap::IndexMap<String, ProjectOptions>,
     /// `upstream.timeout_seconds`: for one request, unless the model says otherwise.
     pub request_timeout: std::time::Duration,
 }
@@ -44,6 +50,16 @@ pub struct CallsOptions {
 pub struct PricesOptions {
     /// `cost.platform` is `cost.generation` times this.
     pub markup: f64,
+    /// The operator's own prices; [`Options::own_prices`] is what it says.
+    pub file: Option<std::path::PathBuf>,
+}
+
+/// What a project may do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProjectOptions {
+    /// The configured models that it may use: names, and beginnings of names with a `*`; all, if nothing is said.
+    pub models: Option<Vec<String>>,
 }
 
 /// How calls are evaluated (`interface.md` 15.8).

@@ -1,27 +1,36 @@
 //! Routing: from the models that a revision names to the targets that can be asked, in order.
 
+pub(crate) mod allowed;
 mod names;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU64, sync::Arc, time::Duration};
 
 use domain::{
-    CustomModel, ExtraHeaders, Json, JsonObject, ModelChoice, ModelKind, ModelName, ModelSpec,
-    Price, ProjectScope, Secret,
-    seams::{EgressPolicy, Host, Provider, Registry, Store, Target},
+    ChatRequest, CustomModel, Delta, Deltas, ExtraHeaders, Generation, ImageRequest, Json,
+    JsonObject, ModelChoice, ModelKind, ModelName, ModelSpec, Price, ProjectScope, Secret,
+    TokenPrice,
+    seams::{EgressPolicy, Host, Key, Provider, ProviderError, Registry, Store, Target},
 };
+use futures_util::stream;
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use self::names::Meant;
+use self::{allowed::Allowed, names::Meant};
 use crate::{
     error::{CallDetail, Code, Error},
     line::Line,
     options::Options,
-    price,
+    price::{Asked, Name, PriceBook, Quote, UsdNumber, is_other_offer},
     vault::Vault,
 };
 
 const DEFAULT_PROTOCOL: &str = "openai";
+/// The setting that says where a model is asked, of providers that have several places.
+const REGION: &str = "region";
+/// The option for the length of vectors.
+pub(crate) const DIMENSIONS: &str = "dimensions";
+/// The setting that says where tokens are asked for with a key.
+const TOKEN_URL: &str = "token_url";
 
 /// One model that can be asked, or the reason why it cannot.
 pub(crate) struct Stop {
@@ -37,13 +46,53 @@ pub(crate) struct Reachable {
     pub(crate) target: Target,
     /// How to ask.
     pub(crate) provider: Arc<dyn Provider>,
-    /// What it costs, if that is known.
-    pub(crate) price: Option<Price>,
+    /// What it is asked for.
+    pub(crate) kind: ModelKind,
+    /// What it costs, as far as that is known.
+    pub(crate) quote: Option<Quote>,
     /// Scheme, host and port of its address; the provider's name, where it has none.
     origin: String,
 }
 
 impl Reachable {
+    /// Asks for an answer as a whole. A model that makes images makes one of the conversation's words.
+    pub(crate) async fn chat(&self, chat: &ChatRequest) -> Result<Generation, ProviderError> {
+        if !self.makes_images() {
+            return self.provider.chat(&self.target, chat).await;
+        }
+        let request = ImageRequest {
+            prompt: chat.words(),
+        };
+        let made = self
+            .provider
+            .generate_images(&self.target, &request)
+            .await?;
+        Ok(Generation {
+            images: made.images,
+            usage: Some(made.usage),
+            ..Generation::default()
+        })
+    }
+
+    /// Asks for an answer as it comes; images come when all are made.
+    pub(crate) async fn chat_stream(&self, chat: &ChatRequest) -> Result<Deltas, ProviderError> {
+        if !self.makes_images() {
+            return self.provider.chat_stream(&self.target, chat).await;
+        }
+        let made = self.chat(chat).await?;
+        let images = made.images.into_iter().map(Delta::Image);
+        let end = Delta::End {
+            finish_reason: made.finish_reason,
+            usage: made.usage,
+        };
+        Ok(Box::pin(stream::iter(images.chain([end]).map(Ok))))
+    }
+
+    /// Whether it answers with images alone.
+    pub(crate) fn makes_images(&self) -> bool {
+        self.kind == ModelKind::Image
+    }
+
     /// What is remembered of it is remembered by this.
     pub(crate) fn line(&self, scope: ProjectScope) -> Line {
         Line {
@@ -57,8 +106,13 @@ impl Reachable {
 /// What a model is asked for.
 #[derive(Clone, Copy)]
 enum Purpose {
+    /// A function's answer, which may be an image.
+    Call,
+    /// To go on with a conversation.
     Chat,
     Embedding,
+    /// Whatever it was registered for: there is no type for this (`interface.md` 5.4).
+    Rerank,
 }
 
 impl Purpose {
@@ -66,8 +120,10 @@ impl Purpose {
     /// (`interface.md` 6).
     const fn suits(self, kind: ModelKind) -> bool {
         match self {
+            Self::Call => matches!(kind, ModelKind::Llm | ModelKind::Image),
             Self::Chat => matches!(kind, ModelKind::Llm),
             Self::Embedding => matches!(kind, ModelKind::Llm | ModelKind::Embedding),
+            Self::Rerank => true,
         }
     }
 }
@@ -80,7 +136,10 @@ pub(crate) struct Routes {
     store: Arc<dyn Store>,
     vault: Arc<Vault>,
     registry: Arc<dyn Registry>,
+    allowed: Allowed,
+    prices: Arc<PriceBook>,
     default_model: ModelSpec,
+    default_embedding: ModelName,
     request_timeout: Duration,
 }
 
@@ -90,35 +149,45 @@ pub(crate) struct Routes {
 #[serde(default)]
 struct Extra {
     api_base: Option<String>,
-    api_version: Option<String>,
-    region: Option<String>,
     timeout_seconds: Option<f64>,
     headers: Option<IndexMap<String, String>>,
     protocol: Option<String>,
     max_tokens: Option<Json>,
-    input_cost_per_token: Option<f64>,
-    output_cost_per_token: Option<f64>,
-    cost_per_request: Option<f64>,
+    dimensions: Option<NonZeroU64>,
+    input_cost_per_token: Option<UsdNumber>,
+    output_cost_per_token: Option<UsdNumber>,
+    cost_per_request: Option<UsdNumber>,
+    cost_per_image: Option<UsdNumber>,
+    cost_per_page: Option<UsdNumber>,
+    /// What else there is; of it, texts, numbers and switches are settings of the dialect.
+    #[serde(flatten)]
+    settings: IndexMap<String, serde_json::Value>,
 }
 
 impl Routes {
-    /// With the default model that the options name, else the first configured host's.
+    /// With the default models that the options name, else the first configured host's that has one.
     pub(crate) fn new(
         store: Arc<dyn Store>,
         vault: Arc<Vault>,
-        registry: Arc<dyn Registry>,
+        (registry, prices): (Arc<dyn Registry>, Arc<PriceBook>),
         options: &Options,
     ) -> Self {
         let default_model = options
             .models
             .default
             .clone()
-            .unwrap_or_else(|| first_default(&*registry));
+            .unwrap_or_else(|| first_default(&*registry, |host| host.default_model.as_deref()));
+        let default_embedding = options.models.default_embedding.clone().unwrap_or_else(|| {
+            first_default(&*registry, |host| host.default_embedding_model.as_deref())
+        });
         Self {
             store,
             vault,
             registry,
+            allowed: Allowed::new(options.projects.clone()),
+            prices,
             default_model: ModelSpec::One(ModelChoice::plain(default_model)),
+            default_embedding,
             request_timeout: options.request_timeout,
         }
     }
@@ -126,6 +195,21 @@ impl Routes {
     /// The model that is asked when nobody is named.
     pub(crate) fn default_model(&self) -> &ModelName {
         &self.default_model.choices()[0].name
+    }
+
+    /// The model that is asked when nobody is named, as a spec.
+    pub(crate) const fn default_spec(&self) -> &ModelSpec {
+        &self.default_model
+    }
+
+    /// The model that embeds when nobody is named.
+    pub(crate) const fn default_embedding(&self) -> &ModelName {
+        &self.default_embedding
+    }
+
+    /// The hosts whose models can be asked without a registration.
+    pub(crate) fn configured_hosts(&self) -> Vec<&Host> {
+        self.registry.configured()
     }
 
     /// The route of a spec, or of the default model.
@@ -138,7 +222,55 @@ impl Routes {
         spec: Option<&ModelSpec>,
     ) -> Result<Route, Error> {
         let spec = spec.unwrap_or(&self.default_model);
+        self.resolve_for(Purpose::Call, scope, spec).await
+    }
+
+    /// The route of a spec, or of the default model, whose models go on with conversations.
+    ///
+    /// # Errors
+    /// `BadRequest` if no model of the spec can be asked.
+    pub(crate) async fn resolve_chat(
+        &self,
+        scope: ProjectScope,
+        spec: Option<&ModelSpec>,
+    ) -> Result<Route, Error> {
+        let spec = spec.unwrap_or(&self.default_model);
         self.resolve_for(Purpose::Chat, scope, spec).await
+    }
+
+    /// The configured models that a project may use; `None` if it may use all.
+    pub(crate) async fn allowed(
+        &self,
+        scope: ProjectScope,
+    ) -> Result<Option<Arc<allowed::Models>>, Error> {
+        self.allowed.to(scope, &*self.store).await
+    }
+
+    /// What a configured model costs and where it is, as far as that is known.
+    pub(crate) fn offered(&self, provider: &str, model: &str) -> (Option<Price>, Option<String>) {
+        let name = ModelName::parse(&format!("{provider}/{model}"));
+        let reachable =
+            name.map(|name| self.configured(&ModelChoice::plain(name), provider, model));
+        reachable.map_or_else(|_| (None, None), offered)
+    }
+
+    /// What a custom model costs and where it is, as far as that is known.
+    pub(crate) fn offered_custom(&self, model: &CustomModel) -> (Option<Price>, Option<String>) {
+        let purpose = purpose_of(model.kind);
+        let choice = ModelChoice::plain(model.identifier.clone());
+        offered(self.custom(purpose, &choice, model, None))
+    }
+
+    /// What stands against using a custom model, as far as that can be told without asking it.
+    pub(crate) fn fault_of(&self, model: &CustomModel) -> Option<String> {
+        let choice = ModelChoice::plain(model.identifier.clone());
+        match self.custom(purpose_of(model.kind), &choice, model, None) {
+            Ok(reachable) => {
+                let checked = reachable.provider.check(&reachable.target);
+                checked.err().map(|error| error.reason)
+            }
+            Err(reason) => Some(reason),
+        }
     }
 
     /// The route of a spec whose models make vectors of texts.
@@ -153,6 +285,18 @@ impl Routes {
         self.resolve_for(Purpose::Embedding, scope, spec).await
     }
 
+    /// The route of a spec whose models put texts in order.
+    ///
+    /// # Errors
+    /// `BadRequest` if no model of the spec can be asked.
+    pub(crate) async fn resolve_rerank(
+        &self,
+        scope: ProjectScope,
+        spec: &ModelSpec,
+    ) -> Result<Route, Error> {
+        self.resolve_for(Purpose::Rerank, scope, spec).await
+    }
+
     async fn resolve_for(
         &self,
         purpose: Purpose,
@@ -160,10 +304,11 @@ impl Routes {
         spec: &ModelSpec,
     ) -> Result<Route, Error> {
         let meant = names::meant(&*self.store, scope, spec.choices()).await?;
+        let allowed = self.allowed.to(scope, &*self.store).await?;
         let route: Route = meant
             .into_iter()
             .map(|meant| Stop {
-                leads_to: self.reach(purpose, &meant),
+                leads_to: self.reach(purpose, &meant, allowed.as_deref()),
                 name: meant.choice.name,
             })
             .collect();
@@ -180,10 +325,15 @@ impl Routes {
         ))
     }
 
-    fn reach(&self, purpose: Purpose, meant: &Meant) -> Result<Reachable, String> {
+    fn reach(
+        &self,
+        purpose: Purpose,
+        meant: &Meant,
+        allowed: Option<&allowed::Models>,
+    ) -> Result<Reachable, String> {
         let Meant { choice, model } = meant;
         if let Some(model) = model {
-            return self.custom(purpose, choice, model);
+            return self.custom(purpose, choice, model, allowed);
         }
         let Some((provider, upstream_name)) = choice.name.split() else {
             return Err(format!(
@@ -191,7 +341,10 @@ impl Routes {
                 choice.name
             ));
         };
-        self.configured(choice, &provider.to_lowercase(), upstream_name)
+        let provider = provider.to_lowercase();
+        let reachable = self.configured(choice, &provider, upstream_name)?;
+        allowed.map_or(Ok(()), |models| models.check(&provider, upstream_name))?;
+        Ok(reachable)
     }
 
     fn configured(
@@ -213,14 +366,14 @@ impl Routes {
             model: model.to_owned(),
             api_base: host.api_base.clone(),
             egress: EgressPolicy::Operator,
-            key: host.key.clone(),
+            key: first(&host.keys),
+            keys: host.keys.clone(),
             options: choice.options.clone(),
             extra_headers: choice.extra_headers.clone(),
             settings: host.settings.clone(),
             timeout: self.request_timeout,
         };
-        let free = host.api_base.is_none();
-        self.connected(target, &host.protocol, free.then(Price::default))
+        self.connected(target, &host.protocol, (ModelKind::Llm, None))
     }
 
     fn custom(
@@ -228,6 +381,7 @@ impl Routes {
         purpose: Purpose,
         choice: &ModelChoice,
         model: &CustomModel,
+        allowed: Option<&allowed::Models>,
     ) -> Result<Reachable, String> {
         let fail = |why: &str| format!("the custom model `{}` cannot be used: {why}", model.name);
         if !purpose.suits(model.kind) {
@@ -245,7 +399,13 @@ impl Routes {
             .map_err(|error| fail(&format!("its key is {error}")))?;
         let provider = model.provider.to_lowercase();
         let host = self.registry.host(&provider);
+        let is_own = key.is_some() || extra.api_base.is_some();
         let address = address(&extra, host, key).map_err(|why| fail(&why))?;
+        let upstream_name = model.identifier.split().map_or("", |(_, name)| name);
+        // With the operator's key it is the operator's model under another name.
+        if let Some(models) = allowed.filter(|_| !is_own) {
+            models.check(&provider, upstream_name)?;
+        }
         let protocol = extra
             .protocol
             .clone()
@@ -253,91 +413,142 @@ impl Routes {
         let target = Target {
             name: choice.name.clone(),
             provider,
-            model: model
-                .identifier
-                .split()
-                .map_or("", |(_, name)| name)
-                .to_owned(),
+            model: upstream_name.to_owned(),
             api_base: address.api_base,
             egress: address.egress,
-            key: address.key,
-            options: options(&extra, &choice.options),
+            key: first(&address.keys),
+            keys: address.keys,
+            options: options(purpose, &extra, &choice.options),
             extra_headers: headers(&extra, &choice.extra_headers).map_err(|why| fail(&why))?,
-            settings: settings(&extra, host),
+            settings: settings(&extra, host, is_own),
             timeout: timeout(&extra, self.request_timeout),
         };
-        let price = price_of(&extra).or_else(|| target.api_base.is_none().then(Price::default));
         self.connected(
             target,
             protocol.as_deref().unwrap_or(DEFAULT_PROTOCOL),
-            price,
+            (model.kind, price_of(&extra)),
         )
+        .map_err(|why| fail(&why))
     }
 
     fn connected(
         &self,
-        target: Target,
+        mut target: Target,
         protocol: &str,
-        price: Option<Price>,
+        (kind, own_price): (ModelKind, Option<Price>),
     ) -> Result<Reachable, String> {
         let provider = self.registry.protocol(protocol);
         let provider =
             provider.ok_or_else(|| format!("`{}`: unknown protocol `{protocol}`", target.name))?;
+        let filled = target
+            .api_base
+            .as_deref()
+            .map(|address| filled(address, &target));
+        target.api_base = filled.transpose()?;
         let address = target.api_base.as_deref();
         let origin = address.and_then(|address| self.registry.origin(address));
+        let quote = own_price.map_or_else(|| self.quote(&target), |price| Quote::of_model(&price));
         Ok(Reachable {
             origin: origin.unwrap_or_else(|| target.provider.clone()),
             target,
             provider,
-            price,
+            kind,
+            quote: Some(quote),
         })
     }
+
+    /// What a target costs of which its registration says nothing. At another address than the provider's own the book
+    /// does not hold, and at one that a tenant gave nothing is known.
+    fn quote(&self, target: &Target) -> Quote {
+        let Some(address) = &target.api_base else {
+            return Quote::built_in();
+        };
+        let home = self.registry.home(&target.provider, address);
+        if home.is_none() && target.egress == EgressPolicy::Tenant {
+            return Quote::of_stranger();
+        }
+        let places = home.as_ref().and_then(|places| places.get(REGION));
+        let region = places.or_else(|| target.settings.get(REGION));
+        let name = Name {
+            provider: &target.provider,
+            model: &target.model,
+            region: region.map(String::as_str),
+        };
+        self.prices.quote(Asked {
+            name,
+            not_by_book: home.is_none() || is_other_offer(&target.provider, &target.options),
+        })
+    }
+}
+
+const fn purpose_of(kind: ModelKind) -> Purpose {
+    match kind {
+        ModelKind::Llm | ModelKind::Image => Purpose::Call,
+        ModelKind::Embedding => Purpose::Embedding,
+    }
+}
+
+fn offered(reachable: Result<Reachable, String>) -> (Option<Price>, Option<String>) {
+    let Ok(Reachable { target, quote, .. }) = reachable else {
+        return (None, None);
+    };
+    let mut settings = target.settings;
+    (quote.and_then(|quote| quote.price), settings.remove(REGION))
 }
 
 struct Address {
     api_base: Option<String>,
     egress: EgressPolicy,
-    key: Option<Secret>,
+    keys: Arc<[Key]>,
 }
 
 /// A tenant's address gets the tenant's key alone; the operator's key goes to the provider's own address alone
 /// (`reliability.md` 7).
 fn address(extra: &Extra, host: Option<&Host>, key: Option<Secret>) -> Result<Address, String> {
+    let own = key.map(|secret| Key { secret, weight: 1 });
     if let Some(api_base) = &extra.api_base {
         return Ok(Address {
             api_base: Some(api_base.clone()),
             egress: EgressPolicy::Tenant,
-            key,
+            keys: own.into_iter().collect(),
         });
     }
     let Some(host) = host else {
         return Err("its provider has no address of its own: set `extra.api_base`".to_owned());
     };
-    let key = key.or_else(|| host.key.clone());
+    let keys = own.map_or_else(|| host.keys.clone(), |own| Arc::from([own]));
     Ok(Address {
         api_base: host.api_base.clone(),
         egress: EgressPolicy::Operator,
-        key,
+        keys,
     })
 }
 
-fn first_default(registry: &dyn Registry) -> ModelName {
-    let default = registry.configured().into_iter().find_map(|host| {
-        let model = host.default_model.as_ref()?;
-        ModelName::parse(&format!("{}/{model}", host.provider)).ok()
-    });
-    default.expect("the registry holds a built-in provider with a default model")
+fn first(keys: &[Key]) -> Option<Secret> {
+    keys.first().map(|key| key.secret.clone())
 }
 
-/// The call's options over the model's own `max_tokens`.
-fn options(extra: &Extra, given: &JsonObject) -> JsonObject {
-    let mut options = JsonObject::new();
-    options.extend(
-        extra
+fn first_default(registry: &dyn Registry, model: fn(&Host) -> Option<&str>) -> ModelName {
+    let default = registry.configured().into_iter().find_map(|host| {
+        let model = model(host)?;
+        ModelName::parse(&format!("{}/{model}", host.provider)).ok()
+    });
+    default.expect("the registry holds a built-in provider with default models")
+}
+
+/// The call's options over those that the model's registration has for the purpose.
+fn options(purpose: Purpose, extra: &Extra, given: &JsonObject) -> JsonObject {
+    let own = match purpose {
+        Purpose::Call | Purpose::Chat => extra
             .max_tokens
             .clone()
             .map(|limit| ("max_tokens".to_owned(), limit)),
-    );
+        Purpose::Embedding => extra
+            .dimensions
+            .map(|length| (DIMENSIONS.to_owned(), Json::of(&length))),
+        Purpose::Rerank => None,
+    };
+    let mut options: JsonObject = own.into_iter().collect();
     options.extend(given.clone());
     options
 }
@@ -352,18 +563,52 @@ fn headers(extra: &Extra, given: &ExtraHeaders) -> Result<ExtraHeaders, String> 
     ExtraHeaders::parse(headers).map_err(|invalid| invalid.message)
 }
 
-fn settings(extra: &Extra, host: Option<&Host>) -> BTreeMap<String, String> {
+/// The model's own settings over its host's. With the operator's key, no setting but the region may lead it to
+/// another address than the operator's (`reliability.md` 7).
+fn settings(extra: &Extra, host: Option<&Host>, is_own: bool) -> BTreeMap<String, String> {
+    let template = host.and_then(|host| host.api_base.as_deref());
+    let leads_elsewhere = |name: &str| {
+        let place = format!("{{{name}}}");
+        name != REGION && template.is_some_and(|it| it.contains(&place))
+    };
+    // It is dialled as freely as the model's address: a tenant's word for it needs a tenant's address.
+    let may_say = |name: &str| match name {
+        TOKEN_URL => extra.api_base.is_some(),
+        name => is_own || !leads_elsewhere(name),
+    };
+    let text = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => Some(text.clone()),
+        serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    };
+    let given = extra.settings.iter();
+    let given = given.filter(|(name, _)| may_say(name));
     let mut settings = host.map(|host| host.settings.clone()).unwrap_or_default();
-    let given = [
-        ("api_version", &extra.api_version),
-        ("region", &extra.region),
-    ];
-    settings.extend(
-        given
-            .into_iter()
-            .filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))),
-    );
+    settings.extend(given.filter_map(|(name, value)| Some((name.clone(), text(value)?))));
     settings
+}
+
+/// The address with the target's settings in the places that it has for them.
+fn filled(address: &str, target: &Target) -> Result<String, String> {
+    let (mut filled, mut rest) = (String::new(), address);
+    while let Some((before, place)) = rest.split_once('{') {
+        let (name, after) = place.split_once('}').unwrap_or((place, ""));
+        let provider = &target.provider;
+        let value = target.settings.get(name).ok_or_else(|| {
+            format!("`{name}` is missing: set `providers.{provider}.{name}`, or `extra.{name}` of a custom model")
+        })?;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        if value.is_empty() || !value.bytes().all(is_plain) {
+            return Err(format!(
+                "`{name}` is `{value}`, which has signs other than letters, digits, `-` and `_`"
+            ));
+        }
+        filled.push_str(before);
+        filled.push_str(value);
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled)
 }
 
 fn timeout(extra: &Extra, default: Duration) -> Duration {
@@ -373,18 +618,29 @@ fn timeout(extra: &Extra, default: Duration) -> Duration {
         .unwrap_or(default)
 }
 
+/// What the registration of a model says of its price: all of it, so that what it does not name costs nothing.
 fn price_of(extra: &Extra) -> Option<Price> {
     let given = [
         extra.input_cost_per_token,
         extra.output_cost_per_token,
         extra.cost_per_request,
+        extra.cost_per_image,
+        extra.cost_per_page,
     ];
+    let given = given.map(|usd| usd.and_then(|UsdNumber(picos)| picos));
     given.iter().any(Option::is_some).then(|| {
-        let [input, output, request] = given.map(|usd| usd.and_then(price::picos).unwrap_or(0));
-        Price {
+        let [input, output, request, image, page] = given.map(Option::unwrap_or_default);
+        let tokens = TokenPrice {
             input,
             output,
+            ..TokenPrice::default()
+        };
+        Price {
+            tokens,
             request,
+            image,
+            page,
+            ..Price::default()
         }
     })
 }

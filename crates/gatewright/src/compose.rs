@@ -32,8 +32,8 @@ pub(crate) struct Composed {
 pub(crate) async fn compose(config: &Config) -> anyhow::Result<Composed> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let ids: Arc<dyn Ids> = Arc::new(RandomIds);
-    let registry =
-        providers::registry(config.provider_options()).map_err(|fault| config.refusal(&fault))?;
+    let registry = providers::registry(config.provider_options(), &clock)
+        .map_err(|fault| config.refusal(&fault))?;
     if let Some(model) = &config.options.models.default {
         let host = model
             .split()

@@ -2,16 +2,19 @@
 //!
 //! An [`Adapter`] does no I/O: values in, bytes out, and back. So it is tested with bytes alone.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use async_trait::async_trait;
 use domain::{
-    ChatRequest, Delta, Deltas, EmbeddingRequest, Embeddings, Generation, Rung,
-    seams::{Provider, ProviderError, Target},
+    ChatRequest, Delta, Deltas, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images,
+    Part, RerankRequest, Reranking, Rung, ToolCallDelta,
+    seams::{Provider, ProviderError, ProviderErrorKind, Target},
 };
 use futures_util::stream;
 
-use crate::wire::{Client, Event, EventStream, Fault, Head, Opened, WireRequest};
+use crate::wire::{
+    Client, Event, EventStream, Fault, Framing, Grant, Head, Opened, Turns, WireAnswer, WireRequest,
+};
 
 /// How an answer is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,26 +46,135 @@ pub(crate) trait Adapter: Send + Sync + 'static {
     /// Reads a stream from its beginning.
     fn decoder(&self, reading: Self::Reading) -> Self::Decoder;
 
+    /// How a stream is cut into events.
+    fn framing(&self) -> Framing {
+        Framing::events()
+    }
+
     /// The rungs on which the target can be asked for a JSON value.
     fn rungs(&self, target: &Target) -> &'static [Rung];
+
+    /// As [`Provider::warnings`].
+    fn warnings(&self, _target: &Target, _request: &ChatRequest) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// As [`Provider::check`].
+    fn check(&self, _target: &Target) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    /// As [`Provider::reads_as_given`].
+    fn reads_as_given(&self, _target: &Target) -> bool {
+        false
+    }
+
+    /// Whether the dialect has no place for the address of a part: then it is fetched, and given as a `data:` URL.
+    fn needs_bytes(&self, _target: &Target, _part: &Part) -> bool {
+        false
+    }
+
+    /// The target where its address or settings follow from its key and from each other; called before a token is
+    /// asked for.
+    fn settled<'t>(&self, target: &'t Target) -> Result<Cow<'t, Target>, ProviderError> {
+        Ok(Cow::Borrowed(target))
+    }
+
+    /// What a token has to be asked for with before the host is, if it wants one; it comes as the target's key then.
+    fn grant(&self, _target: &Target) -> Result<Option<Grant>, ProviderError> {
+        Ok(None)
+    }
 
     /// Words texts to embed.
     fn embed(
         &self,
         target: &Target,
-        request: &EmbeddingRequest,
-    ) -> Result<WireRequest, ProviderError>;
+        _request: &EmbeddingRequest,
+    ) -> Result<WireRequest, ProviderError> {
+        Err(lacks(target, "embeddings"))
+    }
+
+    /// As [`Provider::embedding_batch`].
+    fn embedding_batch(&self, _target: &Target) -> usize {
+        2048
+    }
 
     /// Reads the vectors for `request`.
     fn embeddings(
         &self,
+        _target: &Target,
+        _request: &EmbeddingRequest,
+        _body: &[u8],
+    ) -> Result<Embeddings, Fault> {
+        Err(Fault::protocol("the dialect has no embeddings"))
+    }
+
+    /// Words an image to be made.
+    fn image_request(
+        &self,
         target: &Target,
-        request: &EmbeddingRequest,
-        body: &[u8],
-    ) -> Result<Embeddings, Fault>;
+        _request: &ImageRequest,
+    ) -> Result<WireRequest, ProviderError> {
+        Err(lacks(target, "images"))
+    }
+
+    /// Reads the images for `request`.
+    fn images(
+        &self,
+        _target: &Target,
+        _request: &ImageRequest,
+        _body: &[u8],
+    ) -> Result<Images, Fault> {
+        Err(Fault::protocol("the dialect has no images"))
+    }
+
+    /// Words texts to put in order.
+    fn rerank(
+        &self,
+        target: &Target,
+        _request: &RerankRequest,
+    ) -> Result<WireRequest, ProviderError> {
+        Err(lacks(target, "reranking"))
+    }
+
+    /// Reads the order for `request`.
+    fn reranking(
+        &self,
+        _target: &Target,
+        _request: &RerankRequest,
+        _body: &[u8],
+    ) -> Result<Reranking, Fault> {
+        Err(Fault::protocol("the dialect has no reranking"))
+    }
 
     /// Reads the body of an answer whose status is not a good one.
     fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault;
+}
+
+/// That the target's dialect has no such request.
+pub(crate) fn lacks(target: &Target, what: &str) -> ProviderError {
+    let reason = format!(
+        "the model `{}` cannot be asked for {what}: the dialect of the provider `{}` has no such request",
+        target.name, target.provider
+    );
+    ProviderError::new(ProviderErrorKind::Misconfigured, reason)
+}
+
+/// Refuses a target at the host's own address that has no key for it.
+pub(crate) fn needs_key(
+    target: &Target,
+    api_base: &str,
+    variable: &str,
+) -> Result<(), ProviderError> {
+    let is_at_host = target.api_base.as_deref() == Some(api_base);
+    if !is_at_host || target.key.is_some() || !target.keys.is_empty() {
+        return Ok(());
+    }
+    let reason = format!(
+        "the provider `{}` wants a key: set `{variable}` for the server, or give the model a key of its own",
+        target.provider
+    );
+    Err(ProviderError::new(ProviderErrorKind::Misconfigured, reason))
 }
 
 /// Reads the events of one stream, in their order. Nothing may be asked of it after an end or a fault.
@@ -102,39 +214,66 @@ impl<A: Adapter> HttpProvider<A> {
         };
         read.map_err(|fault| head.failure(target, fault))
     }
-}
 
-#[async_trait]
-impl<A: Adapter> Provider for HttpProvider<A> {
-    async fn chat(
+    /// The target, settled, with the token that its host wants instead of a key, if it does.
+    async fn granted<'t>(&self, target: &'t Target) -> Result<Cow<'t, Target>, ProviderError> {
+        let mut target = self.adapter.settled(target)?;
+        if let Some(grant) = self.adapter.grant(&target)? {
+            let token = self.client.token(&target, &grant).await?;
+            target.to_mut().key = Some(token);
+        }
+        Ok(target)
+    }
+
+    /// The request with the bytes of every part whose address the dialect cannot carry.
+    async fn with_media<'r>(
+        &self,
+        target: &Target,
+        request: &'r ChatRequest,
+    ) -> Result<Cow<'r, ChatRequest>, ProviderError> {
+        let needs_bytes = |part: &Part| self.adapter.needs_bytes(target, part);
+        self.client.with_media(target, request, needs_bytes).await
+    }
+
+    async fn chat_once(
         &self,
         target: &Target,
         request: &ChatRequest,
     ) -> Result<Generation, ProviderError> {
-        let (wire, reading) = self.adapter.chat(target, request, Manner::Whole)?;
-        self.client.check_media(target, &request.messages).await?;
-        let answer = self.client.send(target, wire).await?;
-        let read = |body: &[u8]| self.adapter.generation(&reading, body);
-        self.read(target, &reading, (answer.head, &answer.body), read)
+        let target = self.granted(target).await?;
+        let (wire, reading) = self.adapter.chat(&target, request, Manner::Whole)?;
+        let answer = self.client.send(&target, wire).await?;
+        self.generation(&target, &reading, &answer)
     }
 
-    /// Returns with the first delta: a fault before it is the request's, and not the stream's.
-    async fn chat_stream(
+    fn generation(
+        &self,
+        target: &Target,
+        reading: &A::Reading,
+        answer: &WireAnswer,
+    ) -> Result<Generation, ProviderError> {
+        let read = |body: &[u8]| self.adapter.generation(reading, body);
+        let mut generation = self.read(target, reading, (answer.head, &answer.body), read)?;
+        generation.usage = answer.head.billed(generation.usage);
+        Ok(generation)
+    }
+
+    async fn stream_once(
         &self,
         target: &Target,
         request: &ChatRequest,
     ) -> Result<Deltas, ProviderError> {
-        let (wire, reading) = self.adapter.chat(target, request, Manner::Streamed)?;
-        self.client.check_media(target, &request.messages).await?;
-        match self.client.stream(target, wire).await? {
+        let target = self.granted(target).await?;
+        let (wire, reading) = self.adapter.chat(&target, request, Manner::Streamed)?;
+        let framing = self.adapter.framing();
+        match self.client.stream(&target, wire, framing).await? {
             Opened::Whole(answer) => {
-                let read = |body: &[u8]| self.adapter.generation(&reading, body);
-                let read = self.read(target, &reading, (answer.head, &answer.body), read)?;
+                let read = self.generation(&target, &reading, &answer)?;
                 Ok(Box::pin(stream::iter(deltas(read).into_iter().map(Ok))))
             }
             Opened::Events(events) => {
                 let mut reader = Reader {
-                    target: target.clone(),
+                    target: target.into_owned(),
                     events: Some(events),
                     decoder: self.adapter.decoder(reading),
                     ready: VecDeque::new(),
@@ -148,8 +287,79 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         }
     }
 
+    /// Sends what `word` words, and has `read` read the answer; with another key where one is refused.
+    async fn exchange<T: Send>(
+        &self,
+        target: &Target,
+        word: impl Fn(&Target) -> Result<WireRequest, ProviderError> + Send + Sync,
+        read: impl Fn(&Target, &[u8]) -> Result<T, Fault> + Send + Sync,
+    ) -> Result<T, ProviderError> {
+        let mut turns = Turns::of(&self.client, target);
+        loop {
+            let answer = async {
+                let target = self.granted(turns.target()).await?;
+                let answer = self.client.send(&target, word(&target)?).await?;
+                let reading = A::Reading::default();
+                let answer = (answer.head, &*answer.body);
+                self.read(&target, &reading, answer, |body| read(&target, body))
+            };
+            let answer = answer.await;
+            if !turns.go_on(&answer) {
+                return answer;
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl<A: Adapter> Provider for HttpProvider<A> {
+    async fn chat(
+        &self,
+        target: &Target,
+        request: &ChatRequest,
+    ) -> Result<Generation, ProviderError> {
+        self.adapter.check(target)?;
+        let request = self.with_media(target, request).await?;
+        let mut turns = Turns::of(&self.client, target);
+        loop {
+            let answer = self.chat_once(turns.target(), &request).await;
+            if !turns.go_on(&answer) {
+                return answer;
+            }
+        }
+    }
+
+    /// Returns with the first delta: a fault before it is the request's, and not the stream's.
+    async fn chat_stream(
+        &self,
+        target: &Target,
+        request: &ChatRequest,
+    ) -> Result<Deltas, ProviderError> {
+        self.adapter.check(target)?;
+        let request = self.with_media(target, request).await?;
+        let mut turns = Turns::of(&self.client, target);
+        loop {
+            let answer = self.stream_once(turns.target(), &request).await;
+            if !turns.go_on(&answer) {
+                return answer;
+            }
+        }
+    }
+
     fn rungs(&self, target: &Target) -> &'static [Rung] {
         self.adapter.rungs(target)
+    }
+
+    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
+        self.adapter.warnings(target, request)
+    }
+
+    fn reads_as_given(&self, target: &Target) -> bool {
+        self.adapter.reads_as_given(target)
+    }
+
+    fn check(&self, target: &Target) -> Result<(), ProviderError> {
+        self.adapter.check(target)
     }
 
     async fn embed(
@@ -157,27 +367,61 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         target: &Target,
         request: &EmbeddingRequest,
     ) -> Result<Embeddings, ProviderError> {
-        let wire = self.adapter.embed(target, request)?;
-        let answer = self.client.send(target, wire).await?;
-        let read = |body: &[u8]| self.adapter.embeddings(target, request, body);
-        let reading = A::Reading::default();
-        self.read(target, &reading, (answer.head, &answer.body), read)
+        self.adapter.check(target)?;
+        let word = |target: &Target| self.adapter.embed(target, request);
+        let read = |target: &Target, body: &[u8]| self.adapter.embeddings(target, request, body);
+        self.exchange(target, word, read).await
+    }
+
+    fn embedding_batch(&self, target: &Target) -> usize {
+        self.adapter.embedding_batch(target)
+    }
+
+    async fn generate_images(
+        &self,
+        target: &Target,
+        request: &ImageRequest,
+    ) -> Result<Images, ProviderError> {
+        self.adapter.check(target)?;
+        let word = |target: &Target| self.adapter.image_request(target, request);
+        let read = |target: &Target, body: &[u8]| self.adapter.images(target, request, body);
+        self.exchange(target, word, read).await
+    }
+
+    async fn rerank(
+        &self,
+        target: &Target,
+        request: &RerankRequest,
+    ) -> Result<Reranking, ProviderError> {
+        self.adapter.check(target)?;
+        let word = |target: &Target| self.adapter.rerank(target, request);
+        let read = |target: &Target, body: &[u8]| self.adapter.reranking(target, request, body);
+        self.exchange(target, word, read).await
     }
 }
 
 /// A whole generation as the pieces of a stream.
 pub(crate) fn deltas(generation: Generation) -> Vec<Delta> {
-    let text = Some(generation.text).filter(|text| !text.is_empty());
-    let end = Delta::End {
+    let piece = |text: String| Some(text).filter(|text| !text.is_empty());
+    let mut deltas = Vec::new();
+    deltas.extend(piece(generation.reasoning).map(Delta::Reasoning));
+    deltas.extend(generation.logprobs.map(Delta::Logprobs));
+    deltas.extend(piece(generation.text).map(Delta::Text));
+    deltas.extend(generation.images.into_iter().map(Delta::Image));
+    let calls = generation.tool_calls.into_iter().enumerate();
+    deltas.extend(calls.map(|(index, call)| {
+        Delta::ToolCall(ToolCallDelta {
+            index,
+            begins: Some((call.id, call.name)),
+            arguments: call.arguments,
+        })
+    }));
+    deltas.extend(generation.refusal.map(Delta::Refusal));
+    deltas.push(Delta::End {
         finish_reason: generation.finish_reason,
         usage: generation.usage,
-    };
-    let pieces = [
-        text.map(Delta::Text),
-        generation.refusal.map(Delta::Refusal),
-        Some(end),
-    ];
-    pieces.into_iter().flatten().collect()
+    });
+    deltas
 }
 
 /// Reads a stream's events, as far as they are asked for.

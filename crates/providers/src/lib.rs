@@ -4,13 +4,27 @@
 //! out. It never reads the environment; keys and addresses come in [`Options`].
 
 mod adapter;
+mod anthropic;
+mod assembly;
+mod azure;
+mod bedrock;
+mod cohere;
 mod compatible;
 mod count;
+mod embedding;
+mod gemini;
+mod home;
+mod mistral;
 mod offline;
+mod ollama;
 mod openai;
 mod options;
 mod registry;
+mod rerank;
+mod rerankers;
+mod responses;
+mod vocabulary;
 mod wire;
 
-pub use options::{EgressOptions, Options, ProviderOptions, UpstreamOptions};
-pub use registry::{RegistryError, key_variables, registry};
+pub use options::{EgressOptions, KeyOptions, Options, ProviderOptions, UpstreamOptions};
+pub use registry::{Holds, RegistryError, Variable, registry, variables};

@@ -5,26 +5,124 @@ use std::{
     sync::Arc,
 };
 
-use domain::{
-    Secret,
-    seams::{Host, Provider, Registry},
-};
+use domain::seams::{Clock, Host, Key, Provider, Registry};
 use indexmap::IndexMap;
 use thiserror::Error;
 use url::Url;
 
 use crate::{
     Options, ProviderOptions,
-    adapter::HttpProvider,
-    compatible,
+    adapter::{Adapter, HttpProvider},
+    anthropic::{self, Anthropic},
+    azure::{self, Azure},
+    bedrock::{self, Bedrock},
+    cohere::{self, Cohere},
+    compatible::{self, MISTRAL, OPENAI},
+    gemini::{self, Gemini},
+    home,
+    mistral::Mistral,
     offline::{self, Offline},
+    ollama::{self, Ollama},
     openai::OpenAi,
+    rerankers,
+    responses::{self, Choice, Responses},
     wire::{Client, EgressError},
 };
 
-const OPENAI: &str = "openai";
+/// What makes a provider of a dialect.
+type Connect = fn(&Arc<Client>, &Arc<dyn Clock>) -> Arc<dyn Provider>;
+
 /// The dialects, by the name that `protocol` has them under.
-const PROTOCOLS: [&str; 2] = [OPENAI, offline::NAME];
+static PROTOCOLS: [(&str, Connect); 11] = [
+    (OPENAI, |client, _| {
+        let responses = over_http(Responses, client);
+        Arc::new(Choice::by_address(over_http(OpenAi, client), responses))
+    }),
+    (responses::NAME, |client, _| over_http(Responses, client)),
+    (anthropic::NAME, |client, _| over_http(Anthropic, client)),
+    (gemini::STUDIO, |client, _| {
+        over_http(Gemini::in_studio(), client)
+    }),
+    (gemini::VERTEX, |client, _| {
+        over_http(Gemini::on_vertex(), client)
+    }),
+    (azure::NAME, |client, _| {
+        let responses = over_http(Azure(Responses), client);
+        Arc::new(Choice::by_model(
+            over_http(Azure(OpenAi), client),
+            responses,
+        ))
+    }),
+    (bedrock::NAME, |client, clock| {
+        over_http(Bedrock::new(clock.clone()), client)
+    }),
+    (MISTRAL, |client, _| over_http(Mistral, client)),
+    (cohere::NAME, |client, _| over_http(Cohere, client)),
+    (ollama::NAME, |client, _| over_http(Ollama, client)),
+    (offline::NAME, |_, _| Arc::new(Offline)),
+];
+
+/// A host with a dialect of its own.
+struct Native {
+    /// Its name, and the dialect's.
+    name: &'static str,
+    /// Its address. `{region}` and the like in it stand for settings of that name.
+    api_base: &'static str,
+    /// The environment variable that its users keep their key in; `None` for hosts on one's own machine.
+    key_variable: Option<&'static str>,
+    /// A cheap model that answers chats and keeps to a schema; `None` where a key may lie about for other purposes.
+    default_model: Option<&'static str>,
+}
+
+/// The hosts with a dialect of their own; in the order in which a default model is looked for, after the compatible ones.
+static NATIVE: [Native; 7] = [
+    Native {
+        name: anthropic::NAME,
+        api_base: "https://api.anthropic.com",
+        key_variable: Some("ANTHROPIC_API_KEY"),
+        default_model: Some("claude-haiku-5-5"),
+    },
+    Native {
+        name: gemini::STUDIO,
+        api_base: "https://generativelanguage.googleapis.com/v1beta",
+        key_variable: Some("GEMINI_API_KEY"),
+        default_model: Some("gemini-3.5-flash-lite"),
+    },
+    Native {
+        name: cohere::NAME,
+        api_base: cohere::API_BASE,
+        key_variable: Some(cohere::KEY_VARIABLE),
+        default_model: Some("command-r7b-12-2024"),
+    },
+    Native {
+        name: gemini::VERTEX,
+        api_base: "https://{region}-aiplatform.googleapis.com/v1",
+        key_variable: Some("VERTEX_CREDENTIALS"),
+        default_model: None,
+    },
+    Native {
+        name: azure::NAME,
+        api_base: "https://{resource}.openai.azure.com",
+        key_variable: Some("AZURE_OPENAI_API_KEY"),
+        default_model: None,
+    },
+    Native {
+        name: bedrock::NAME,
+        api_base: "https://bedrock-runtime.{region}.amazonaws.com",
+        key_variable: Some("AWS_BEARER_TOKEN_BEDROCK"),
+        default_model: None,
+    },
+    Native {
+        name: ollama::NAME,
+        api_base: "http://localhost:11434",
+        key_variable: None,
+        default_model: None,
+    },
+];
+
+fn over_http(adapter: impl Adapter, client: &Arc<Client>) -> Arc<dyn Provider> {
+    Arc::new(HttpProvider::new(adapter, client.clone()))
+}
 
 /// Why the providers cannot be set up: a key of the configuration and what is wrong with its value.
 #[derive(Debug, Error)]
@@ -49,7 +147,10 @@ enum Reason {
         value: String,
         fault: String,
     },
-    #[error("`providers.{name}.protocol` is `{value}`; the protocols are: {}", PROTOCOLS.join(", "))]
+    #[error(
+        "`providers.{name}.protocol` is `{value}`; the protocols are: {}",
+        protocol_names()
+    )]
     Protocol { name: String, value: String },
     #[error("`providers.offline.{0}` makes no sense: that provider has no network")]
     Offline(&'static str),
@@ -61,23 +162,118 @@ enum Reason {
 ///
 /// # Errors
 /// Names the first key with a bad value.
-pub fn registry(options: Options) -> Result<Arc<dyn Registry>, RegistryError> {
-    let client = Client::new(&options.egress, &options.upstream).map_err(Reason::Egress)?;
+pub fn registry(
+    options: Options,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn Registry>, RegistryError> {
+    let client =
+        Client::new(&options.egress, &options.upstream, clock.clone()).map_err(Reason::Egress)?;
     let client = Arc::new(client);
-    let openai: Arc<dyn Provider> = Arc::new(HttpProvider::new(OpenAi, client));
-    let offline: Arc<dyn Provider> = Arc::new(Offline);
+    let protocols = PROTOCOLS.iter();
+    let protocols = protocols.map(|(name, connect)| (*name, connect(&client, clock)));
     Ok(Arc::new(Hosts {
         hosts: hosts(options)?,
-        protocols: HashMap::from([(OPENAI, openai), (offline::NAME, offline)]),
+        protocols: protocols.collect(),
     }))
 }
 
-/// The environment variables that hold keys by custom, with the provider that each is for.
+fn protocol_names() -> String {
+    PROTOCOLS.map(|(name, _)| name).join(", ")
+}
+
+/// An environment variable that means something for a provider by custom.
 ///
-/// This crate does not read them: whoever reads the environment hands their values over in [`Options::keys`].
-pub fn key_variables() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = compatible::TABLE.iter();
-    rows.filter_map(|row| Some((row.name, row.key_variable?)))
+/// This crate reads none: whoever reads the environment hands the values over in [`Options`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variable {
+    /// The provider that it is for.
+    pub provider: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub holds: Holds,
+}
+
+/// What an environment variable holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// The key.
+    Key,
+    /// The path of a file with the key.
+    KeyFile,
+    /// One member of a key that is a JSON object.
+    KeyMember(&'static str),
+    /// A setting of the dialect.
+    Setting(&'static str),
+}
+
+/// Customs beyond one key in one variable.
+static CUSTOMS: [(&str, &str, Holds); 14] = [
+    (cohere::NAME, "COHERE_API_KEY", Holds::Key),
+    (gemini::STUDIO, "GOOGLE_API_KEY", Holds::Key),
+    (
+        gemini::VERTEX,
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        Holds::KeyFile,
+    ),
+    (
+        gemini::VERTEX,
+        "GOOGLE_CLOUD_PROJECT",
+        Holds::Setting("project"),
+    ),
+    (
+        gemini::VERTEX,
+        "GOOGLE_CLOUD_LOCATION",
+        Holds::Setting("region"),
+    ),
+    (azure::NAME, "AZURE_API_KEY", Holds::Key),
+    (
+        azure::NAME,
+        "AZURE_RESOURCE_NAME",
+        Holds::Setting("resource"),
+    ),
+    (
+        azure::NAME,
+        "OPENAI_API_VERSION",
+        Holds::Setting("api_version"),
+    ),
+    (
+        bedrock::NAME,
+        "AWS_ACCESS_KEY_ID",
+        Holds::KeyMember("access_key_id"),
+    ),
+    (
+        bedrock::NAME,
+        "AWS_SECRET_ACCESS_KEY",
+        Holds::KeyMember("secret_access_key"),
+    ),
+    (
+        bedrock::NAME,
+        "AWS_SESSION_TOKEN",
+        Holds::KeyMember("session_token"),
+    ),
+    (bedrock::NAME, "AWS_REGION", Holds::Setting("region")),
+    (
+        bedrock::NAME,
+        "AWS_DEFAULT_REGION",
+        Holds::Setting("region"),
+    ),
+    (
+        "cloudflare",
+        "CLOUDFLARE_ACCOUNT_ID",
+        Holds::Setting("account_id"),
+    ),
+];
+
+/// The environment variables that mean something by custom. Of several for the same thing, the first that is set holds.
+pub fn variables() -> impl Iterator<Item = Variable> {
+    let keys = known().filter_map(|row| Some((row.name, row.key_variable?, Holds::Key)));
+    let all = keys.chain(CUSTOMS);
+    all.map(|(provider, name, holds)| Variable {
+        provider,
+        name,
+        holds,
+    })
 }
 
 /// Every host that is known, the configured ones in the order in which a default model is looked for.
@@ -100,6 +296,11 @@ impl Registry for Hosts {
         Some(url.origin().ascii_serialization())
     }
 
+    fn home(&self, provider: &str, api_base: &str) -> Option<BTreeMap<String, String>> {
+        let row = known().find(|row| row.name == provider)?;
+        home::places(provider, row.api_base, api_base)
+    }
+
     fn protocol(&self, name: &str) -> Option<Arc<dyn Provider>> {
         self.protocols.get(name).cloned()
     }
@@ -110,29 +311,36 @@ fn hosts(options: Options) -> Result<IndexMap<String, Host>, Reason> {
     let Options {
         mut providers,
         mut keys,
+        mut settings,
         ..
     } = options;
-    let mut key = |name: &str| {
-        let key = keys.shift_remove(name);
-        key.filter(|key| !key.expose().trim().is_empty())
+    let mut found = |name: &str| Found {
+        keys: {
+            let mut keys = keys.shift_remove(name).unwrap_or_default();
+            keys.retain(|key| !key.secret.expose().trim().is_empty());
+            keys
+        },
+        settings: settings.shift_remove(name).unwrap_or_default(),
     };
     let built_in = offline_host(&providers.shift_remove(offline::NAME).unwrap_or_default())?;
     let mut hosts = IndexMap::new();
     for (name, given) in providers {
-        let key = key(&name);
-        hosts.insert(name.clone(), named_host(name, given, key)?);
+        let found = found(&name);
+        hosts.insert(name.clone(), named_host(name, given, found)?);
     }
-    for row in &compatible::TABLE {
+    for row in known() {
         if !hosts.contains_key(row.name) {
-            let key = key(row.name);
+            let Found { keys, settings } = found(row.name);
             let host = Host {
                 provider: row.name.to_owned(),
-                protocol: OPENAI.to_owned(),
+                protocol: row.protocol.to_owned(),
                 api_base: Some(row.api_base.to_owned()),
-                configured: key.is_some(),
-                key,
+                configured: !keys.is_empty(),
+                keys: keys.into(),
                 default_model: row.default_model.map(str::to_owned),
-                settings: BTreeMap::new(),
+                default_embedding_model: row.default_embedding_model.map(str::to_owned),
+                rerank_models: rerankers::of(row.name),
+                settings,
             };
             hosts.insert(row.name.to_owned(), host);
         }
@@ -141,20 +349,60 @@ fn hosts(options: Options) -> Result<IndexMap<String, Host>, Reason> {
     Ok(hosts)
 }
 
+/// What the environment and files hold for a provider.
+struct Found {
+    keys: Vec<Key>,
+    settings: BTreeMap<String, String>,
+}
+
+/// A host of one of the two tables.
+struct Known {
+    name: &'static str,
+    protocol: &'static str,
+    api_base: &'static str,
+    key_variable: Option<&'static str>,
+    default_model: Option<&'static str>,
+    default_embedding_model: Option<&'static str>,
+}
+
+/// The hosts of both tables.
+fn known() -> impl Iterator<Item = Known> {
+    let compatible = compatible::TABLE.iter().map(|row| Known {
+        name: row.name,
+        protocol: row.protocol,
+        api_base: row.api_base,
+        key_variable: row.key_variable,
+        default_model: row.default_model,
+        default_embedding_model: row.default_embedding_model,
+    });
+    let native = NATIVE.iter().map(|row| Known {
+        name: row.name,
+        protocol: row.name,
+        api_base: row.api_base,
+        key_variable: row.key_variable,
+        default_model: row.default_model,
+        default_embedding_model: None,
+    });
+    compatible.chain(native)
+}
+
 /// A host that the operator's file names.
-fn named_host(name: String, given: ProviderOptions, key: Option<Secret>) -> Result<Host, Reason> {
+fn named_host(name: String, given: ProviderOptions, found: Found) -> Result<Host, Reason> {
     let is_name =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
     if name.is_empty() || !name.bytes().all(is_name) {
         return Err(Reason::Name(name));
     }
-    let row = compatible::TABLE.iter().find(|row| row.name == name);
-    let protocol = given.protocol.unwrap_or_else(|| OPENAI.to_owned());
-    if !PROTOCOLS.contains(&protocol.as_str()) {
+    let row = known().find(|row| row.name == name);
+    let mut settings = found.settings;
+    settings.extend(given.settings());
+    let implied = row.as_ref().map_or(OPENAI, |row| row.protocol);
+    let protocol = given.protocol.unwrap_or_else(|| implied.to_owned());
+    if !PROTOCOLS.iter().any(|(known, _)| *known == protocol) {
         let value = protocol;
         return Err(Reason::Protocol { name, value });
     }
-    let own = row.map(|row| row.api_base.to_owned());
+    let own = row.as_ref().map(|row| row.api_base.to_owned());
     let api_base = match given.api_base {
         Some(api_base) => {
             check_address(&name, &api_base)?;
@@ -164,15 +412,18 @@ fn named_host(name: String, given: ProviderOptions, key: Option<Secret>) -> Resu
         None => Some(own.ok_or_else(|| Reason::NoAddress(name.clone()))?),
     };
     let default_model = given.default_model;
-    let own_model = row.and_then(|row| row.default_model);
+    let own_model = row.as_ref().and_then(|row| row.default_model);
+    let embedding_model = row.and_then(|row| row.default_embedding_model);
     Ok(Host {
+        rerank_models: rerankers::of(&name),
         provider: name,
         protocol,
         api_base,
-        key,
+        keys: found.keys.into(),
         configured: true,
         default_model: default_model.or_else(|| own_model.map(str::to_owned)),
-        settings: BTreeMap::new(),
+        default_embedding_model: embedding_model.map(str::to_owned),
+        settings,
     })
 }
 
@@ -218,24 +469,36 @@ fn offline_host(given: &ProviderOptions) -> Result<Host, Reason> {
         provider: offline::NAME.to_owned(),
         protocol: offline::NAME.to_owned(),
         api_base: None,
-        key: None,
+        keys: Arc::default(),
         configured: true,
         default_model: Some(default_model.unwrap_or_else(|| offline::DEFAULT_MODEL.to_owned())),
+        default_embedding_model: Some(offline::EMBEDDING_MODEL.to_owned()),
+        rerank_models: rerankers::of(offline::NAME),
         settings: BTreeMap::new(),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::{Secret, seams::SystemClock};
+
     use super::*;
     use crate::{EgressOptions, UpstreamOptions};
 
+    fn clock() -> Arc<dyn Clock> {
+        Arc::new(SystemClock)
+    }
+
     fn options(providers: &[(&str, ProviderOptions)], keys: &[(&str, &str)]) -> Options {
         let owned = |(name, given): &(&str, ProviderOptions)| ((*name).to_owned(), given.clone());
-        let secret = |(name, key): &(&str, &str)| ((*name).to_owned(), Secret::new(*key));
+        let secret = |(name, key): &(&str, &str)| {
+            let secret = Secret::new(*key);
+            ((*name).to_owned(), vec![Key { secret, weight: 1 }])
+        };
         Options {
             providers: providers.iter().map(owned).collect(),
             keys: keys.iter().map(secret).collect(),
+            settings: IndexMap::new(),
             egress: EgressOptions::default(),
             upstream: UpstreamOptions {
                 connect_timeout_seconds: 3.0,
@@ -253,7 +516,7 @@ mod tests {
     }
 
     fn refusal(options: Options) -> String {
-        registry(options).err().unwrap().to_string()
+        registry(options, &clock()).err().unwrap().to_string()
     }
 
     #[test]
@@ -270,7 +533,7 @@ mod tests {
             ("groq", " "),
         ];
 
-        let registry = registry(options(&given, &keys)).unwrap();
+        let registry = registry(options(&given, &keys), &clock()).unwrap();
 
         let configured: Vec<(&str, Option<&str>)> = registry
             .configured()
@@ -278,7 +541,7 @@ mod tests {
             .map(|host| {
                 (
                     host.provider.as_str(),
-                    host.key.as_ref().map(Secret::expose),
+                    host.keys.first().map(|key| key.secret.expose()),
                 )
             })
             .collect();
@@ -297,7 +560,7 @@ mod tests {
 
     #[test]
     fn a_known_host_needs_no_configuration_and_an_unknown_one_is_none() {
-        let registry = registry(options(&[], &[])).unwrap();
+        let registry = registry(options(&[], &[]), &clock()).unwrap();
 
         let openai = registry.host("openai").unwrap();
         assert_eq!(
@@ -305,11 +568,38 @@ mod tests {
             Some("https://api.openai.com/v1")
         );
         assert_eq!(openai.default_model.as_deref(), Some("gpt-4.1-mini"));
-        assert!(!openai.configured && openai.key.is_none());
+        assert!(!openai.configured && openai.keys.is_empty());
         assert!(registry.host("nobody").is_none());
         assert!(registry.protocol("openai").is_some());
         assert!(registry.protocol("offline").is_some());
         assert!(registry.protocol("morse").is_none());
+    }
+
+    #[test]
+    fn a_host_implies_its_dialect() {
+        let registry = registry(options(&[], &[]), &clock()).unwrap();
+
+        for (provider, protocol) in [
+            ("openai", "openai"),
+            ("jina", "openai"),
+            ("mistral", "mistral"),
+            ("cohere", "cohere"),
+            ("ollama", "ollama"),
+        ] {
+            assert_eq!(registry.host(provider).unwrap().protocol, protocol);
+            assert!(registry.protocol(protocol).is_some());
+        }
+    }
+
+    #[test]
+    fn every_host_is_named_once() {
+        let mut names: Vec<&str> = known().map(|row| row.name).collect();
+        let count = names.len();
+
+        names.sort_unstable();
+        names.dedup();
+
+        assert_eq!(names.len(), count);
     }
 
     #[test]
@@ -319,7 +609,7 @@ mod tests {
             ..at("http://proxy.internal/openai")
         };
 
-        let registry = registry(options(&[("openai", given)], &[])).unwrap();
+        let registry = registry(options(&[("openai", given)], &[]), &clock()).unwrap();
 
         let openai = registry.host("openai").unwrap();
         assert_eq!(
@@ -392,10 +682,19 @@ mod tests {
     }
 
     #[test]
-    fn key_variables_come_with_their_provider() {
-        let variables: Vec<_> = key_variables().collect();
+    fn variables_come_with_their_provider() {
+        let variables: Vec<_> = variables().collect();
 
-        assert_eq!(variables[0], ("openai", "OPENAI_API_KEY"));
-        assert!(variables.iter().all(|(provider, _)| *provider != "ollama"));
+        let first = Variable {
+            provider: "openai",
+            name: "OPENAI_API_KEY",
+            holds: Holds::Key,
+        };
+        assert_eq!(variables[0], first);
+        assert!(
+            variables
+                .iter()
+                .all(|variable| variable.provider != "ollama")
+        );
     }
 }

@@ -34,12 +34,22 @@ pub(crate) fn in_memory() -> Arc<dyn Cache> {
 }
 
 fn weight(kept: &Kept) -> u32 {
-    let text = match &kept.output {
-        Output::Message(text) => text.as_str(),
-        Output::Payload(value) => value.text(),
+    let output = match &kept.output {
+        Output::Message(text) => text.len(),
+        Output::Payload(value) => value.text().len(),
+        Output::Images(images) => images.iter().map(String::len).sum(),
     };
+    let beside = &kept.beside;
+    let calls = beside.tool_calls.iter();
+    let beside = beside.images.iter().map(String::len).sum::<usize>()
+        + calls
+            .map(|call| call.id.len() + call.name.len() + call.arguments.len())
+            .sum::<usize>()
+        + beside.reasoning.len()
+        + beside.refusal.as_deref().unwrap_or_default().len()
+        + beside.logprobs.as_ref().map_or(0, |json| json.text().len());
     let row = mem::size_of::<CacheKey>() + mem::size_of::<Answer>();
-    let bytes = text.len() + kept.model.as_str().len() + row;
+    let bytes = output + beside + kept.model.as_str().len() + row;
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 

@@ -197,6 +197,22 @@ pub(super) fn parse<T: RequestBody>(bytes: &[u8]) -> Result<T, Problem> {
     object(tracked).map_err(|error| Problem::faults(vec![fault(&track.path(), &error.to_string())]))
 }
 
+/// Reads an object of a body that was taken in as it stands; `at` is its place.
+pub(crate) fn reread<T: for<'de> Deserialize<'de>>(
+    given: &domain::Json,
+    at: &[Step],
+) -> Result<T, Problem> {
+    let mut reader = serde_json::Deserializer::from_str(given.text());
+    reader.disable_recursion_limit();
+    let mut track = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(&mut reader, &mut track);
+    object(tracked).map_err(|error| {
+        let mut fault = fault(&track.path(), &error.to_string());
+        fault.loc.splice(..1, at.iter().cloned());
+        Problem::faults(vec![fault])
+    })
+}
+
 /// The place and class of a fault that a deserializer met.
 fn fault(path: &Path, error: &str) -> Fault {
     let error = error

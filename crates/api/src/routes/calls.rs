@@ -217,16 +217,18 @@ impl From<ExampleBody> for Example {
 
 impl From<CallResult> for CallResultBody {
     fn from(result: CallResult) -> Self {
+        let images = result.all_images();
         let (message, json_payload) = match result.output {
             Output::Message(text) => (Some(text), None),
             Output::Payload(value) => (None, Some(value)),
+            Output::Images(_) => (None, None),
         };
         Self {
             span_id: result.span_id,
             message,
             json_payload,
             cached: result.cached,
-            images: None,
+            images,
             usage: result.usage,
             cost: result.cost,
         }

@@ -1,6 +1,10 @@
 //! `/v2/models/custom`: models that a project registers.
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
+};
 use domain::{CustomModel, Invalid, ModelKind, ModelName, Secret};
 use engine::{ModelChange, NewModel};
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -15,6 +19,7 @@ use crate::{
 };
 
 const DEFAULT_LIMIT: u32 = 100;
+const WARNING: HeaderName = HeaderName::from_static("x-gatewright-warning");
 
 /// A model to be registered.
 #[derive(Deserialize, ToSchema)]
@@ -87,7 +92,8 @@ pub(crate) struct CustomModelBody {
 
 /// Register a custom model
 #[utoipa::path(post, operation_id = "register_custom_model", path = "/models/custom", tag = "models", request_body = RegisterModel, responses(
-    (status = 200, description = "The registered model", body = CustomModelBody),
+    (status = 200, description = "The registered model", body = CustomModelBody,
+        headers(("X-Gatewright-Warning" = String, description = "What stands against using it as it is registered"))),
     (status = 409, description = "The name is taken", body = ErrorBody),
     (status = 413, description = "The body is too large", body = ErrorBody),
     (status = 422, description = "The request is malformed", body = ErrorBody),
@@ -96,13 +102,21 @@ pub(crate) async fn register(
     State(doors): State<Doors>,
     caller: Caller,
     body: Body<RegisterModel>,
-) -> Result<Json<CustomModelBody>, Problem> {
-    let model = doors
-        .gateway
-        .models
-        .register(&caller, body.value.into())
-        .await?;
-    Ok(Json(model.into()))
+) -> Result<Warned, Problem> {
+    let models = &doors.gateway.models;
+    let model = models.register(&caller, body.value.into()).await?;
+    Ok(warned(&doors, model))
+}
+
+/// A model, and what stands against using it.
+type Warned = (HeaderMap, Json<CustomModelBody>);
+
+fn warned(doors: &Doors, model: CustomModel) -> Warned {
+    let fault = doors.gateway.models.fault_of(&model);
+    let fault = fault.map(|fault| fault.escape_default().to_string());
+    let warning = fault.and_then(|fault| HeaderValue::try_from(fault).ok());
+    let headers = warning.map(|warning| (WARNING, warning));
+    (headers.into_iter().collect(), Json(model.into()))
 }
 
 /// List custom models
@@ -171,7 +185,8 @@ pub(crate) async fn get_by_name(
 #[utoipa::path(patch, operation_id = "change_custom_model", path = "/models/custom/{model_id}", tag = "models", request_body = ChangeModel, params(
     ("model_id" = uuid::Uuid, Path, description = "The custom model"),
 ), responses(
-    (status = 200, description = "The changed model", body = CustomModelBody),
+    (status = 200, description = "The changed model", body = CustomModelBody,
+        headers(("X-Gatewright-Warning" = String, description = "What stands against using it as it is now"))),
     (status = 404, description = "There is no such model", body = ErrorBody),
     (status = 409, description = "The name is taken", body = ErrorBody),
     (status = 413, description = "The body is too large", body = ErrorBody),
@@ -182,14 +197,10 @@ pub(crate) async fn change(
     caller: Caller,
     params: Params,
     body: Body<ChangeModel>,
-) -> Result<Json<CustomModelBody>, Problem> {
-    let change = body.value.into();
-    let model = doors
-        .gateway
-        .models
-        .change(&caller, params.id("model_id")?, &change)
-        .await?;
-    Ok(Json(model.into()))
+) -> Result<Warned, Problem> {
+    let (id, change) = (params.id("model_id")?, body.value.into());
+    let model = doors.gateway.models.change(&caller, id, &change).await?;
+    Ok(warned(&doors, model))
 }
 
 /// Delete a custom model

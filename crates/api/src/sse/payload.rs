@@ -75,6 +75,10 @@ pub(crate) struct End {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = serde_json::Value, required = false)]
     json_payload: Option<Json>,
+    /// Images, where the model made some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<String>, required = false)]
+    images: Option<Vec<String>>,
     /// Another model went on after output had begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
@@ -192,9 +196,10 @@ impl<'a> AnyEvent<'a> {
             usage: result.usage,
             cost: result.cost,
             cached: result.cached,
+            images: result.all_images(),
             json_payload: match result.output {
                 Output::Payload(value) => Some(value),
-                Output::Message(_) => None,
+                Output::Message(_) | Output::Images(_) => None,
             },
             failover: result.failover.then_some(true),
         })
@@ -209,13 +214,13 @@ impl<'a> AnyEvent<'a> {
             error_message,
         })
     }
+}
 
-    /// Writes it on one line.
-    pub(super) fn write(&self, out: &mut BytesMut) {
-        let mut serializer = serde_json::Serializer::with_formatter(out.writer(), OneLine);
-        self.serialize(&mut serializer)
-            .expect("the event serializes: a buffer takes any text");
-    }
+/// Writes an event's data.
+pub(crate) fn write_on_one_line(data: &impl Serialize, out: &mut BytesMut) {
+    let mut serializer = serde_json::Serializer::with_formatter(out.writer(), OneLine);
+    data.serialize(&mut serializer)
+        .expect("the event serializes: a buffer takes any text");
 }
 
 /// Compact JSON without any character that somebody takes for the end of a line. JSON escapes the control characters
@@ -228,7 +233,7 @@ impl Formatter for OneLine {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        write_on_one_line(writer, fragment)
+        write_unbroken(writer, fragment)
     }
 
     fn write_raw_fragment<W: ?Sized + io::Write>(
@@ -237,11 +242,11 @@ impl Formatter for OneLine {
         fragment: &str,
     ) -> io::Result<()> {
         // In JSON text these characters stand in strings alone, where an escape means the same.
-        write_on_one_line(writer, fragment)
+        write_unbroken(writer, fragment)
     }
 }
 
-fn write_on_one_line<W: ?Sized + io::Write>(writer: &mut W, text: &str) -> io::Result<()> {
+fn write_unbroken<W: ?Sized + io::Write>(writer: &mut W, text: &str) -> io::Result<()> {
     let is_break = |character| matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}');
     if text.is_ascii() {
         return writer.write_all(text.as_bytes());

@@ -63,11 +63,14 @@ fn done(output: Output) -> StreamEvent {
     let usage = Usage {
         input_tokens: 3,
         output_tokens: 2,
-        reasoning_tokens: 0,
+        ..Usage::default()
     };
     StreamEvent::Done(Box::new(CallResult {
         span_id: SpanId::parse(SPAN).unwrap(),
         output,
+        started: domain::Timestamp::from_micros(0),
+        beside: domain::Beside::default(),
+        model: domain::ModelName::parse("a/one").unwrap(),
         finish_reason: FinishReason::Stop,
         cached: false,
         failover: false,

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use crate::{
-    ChatRequest, Deltas, EmbeddingRequest, Embeddings, ExtraHeaders, Generation, JsonObject,
-    ModelName, Rung, Secret,
+    ChatRequest, Deltas, EmbeddingRequest, Embeddings, ExtraHeaders, Generation, ImageRequest,
+    Images, JsonObject, ModelName, RerankRequest, Reranking, Rung, Secret,
 };
 
 /// Whose addresses may be dialled (`reliability.md` 7).
@@ -32,16 +32,27 @@ pub struct Target {
     pub api_base: Option<String>,
     /// Whose address that is.
     pub egress: EgressPolicy,
-    /// The key for that host.
+    /// The key for that host: the first of `keys`, or the one that a request is made with.
     pub key: Option<Secret>,
+    /// All keys for that host. With several, each request takes one by weight, and another one where that is refused.
+    pub keys: Arc<[Key]>,
     /// Passed on in the body.
     pub options: JsonObject,
     /// Passed on as headers.
     pub extra_headers: ExtraHeaders,
-    /// Settings of the dialect: `api_version`, `region` and the like.
+    /// Settings of the dialect: `api_version`, `region`, `project` and the like.
     pub settings: BTreeMap<String, String>,
     /// How long one request may take; a streamed one, until its first piece.
     pub timeout: Duration,
+}
+
+/// One of several keys for a host.
+#[derive(Debug, Clone)]
+pub struct Key {
+    /// The key.
+    pub secret: Secret,
+    /// How often it is taken, relative to the others; at least 1.
+    pub weight: u32,
 }
 
 /// What is known of a provider.
@@ -51,14 +62,18 @@ pub struct Host {
     pub provider: String,
     /// The dialect that it speaks.
     pub protocol: String,
-    /// Its address, if it has one of its own.
+    /// Its address, if it has one of its own. `{region}` and the like in it stand for settings.
     pub api_base: Option<String>,
-    /// The operator's key for it.
-    pub key: Option<Secret>,
+    /// The operator's keys for it.
+    pub keys: Arc<[Key]>,
     /// Whether its models can be asked for without a registration.
     pub configured: bool,
     /// The sensible model to start with, without the provider's name.
     pub default_model: Option<String>,
+    /// A model whose vectors have 1536 dimensions, without the provider's name.
+    pub default_embedding_model: Option<String>,
+    /// Its models that put texts in order, as far as they are known.
+    pub rerank_models: &'static [&'static str],
     /// Settings of the dialect.
     pub settings: BTreeMap<String, String>,
 }
@@ -84,12 +99,41 @@ pub trait Provider: Send + Sync {
     /// The rungs on which the target can be asked for a JSON value, the firmest first; at least one.
     fn rungs(&self, target: &Target) -> &'static [Rung];
 
-    /// Has a model embed texts.
+    /// What of the target's options is left out because its dialect has no place for it, a sentence each. An option
+    /// that cannot be left out without changing the answer is refused instead.
+    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String>;
+
+    /// Whether the host reads a turn as the caller wrote it ([`crate::Message::as_given`]), so that also what nobody here
+    /// can read reaches it.
+    fn reads_as_given(&self, target: &Target) -> bool;
+
+    /// Whether the target's address, key and settings are what its dialect needs, as far as that can be told without
+    /// asking; else what is wrong.
+    fn check(&self, target: &Target) -> Result<(), ProviderError>;
+
+    /// Has a model embed texts, no more than [`Provider::embedding_batch`] of them.
     async fn embed(
         &self,
         target: &Target,
         request: &EmbeddingRequest,
     ) -> Result<Embeddings, ProviderError>;
+
+    /// How many texts the target takes in one request; at least one.
+    fn embedding_batch(&self, target: &Target) -> usize;
+
+    /// Has a model make images.
+    async fn generate_images(
+        &self,
+        target: &Target,
+        request: &ImageRequest,
+    ) -> Result<Images, ProviderError>;
+
+    /// Has a model put texts in order.
+    async fn rerank(
+        &self,
+        target: &Target,
+        request: &RerankRequest,
+    ) -> Result<Reranking, ProviderError>;
 }
 
 /// The providers that there are.
@@ -102,6 +146,10 @@ pub trait Registry: Send + Sync {
 
     /// Scheme, host and port of an address, as they will be dialled; `None` if it is no address.
     fn origin(&self, api_base: &str) -> Option<String>;
+
+    /// Whether an address leads to the provider itself, whatever stands in the operator's file. If it does, what stands
+    /// in the gaps of the provider's address: its `{region}` and the like.
+    fn home(&self, provider: &str, api_base: &str) -> Option<BTreeMap<String, String>>;
 
     /// The dialect of that name.
     fn protocol(&self, name: &str) -> Option<Arc<dyn Provider>>;

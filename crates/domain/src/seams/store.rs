@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use crate::{
     Alias, AliasId, CustomModel, Dataset, DatasetId, Definition, Entry, EntryChange, EntryChanges,
-    EntryId, Feedback, Function, FunctionFilter, FunctionId, FunctionName, Metric, MetricId,
-    ModelId, ModelName, Named, Observation, Page, Paged, Project, ProjectId, ProjectName,
-    ProjectScope, Revision, RevisionId, Span, SpanChange, SpanId, SpanWrite, Timestamp, Token,
-    TokenId, TokenKey, TraceId,
+    EntryId, Feedback, Function, FunctionFilter, FunctionId, FunctionName, MetaCorrection, Metric,
+    MetricId, ModelId, ModelName, Named, Observation, Page, Paged, Project, ProjectId, ProjectName,
+    ProjectScope, Recorded, Revision, RevisionId, Span, SpanChange, SpanId, SpanRange, SpanWrite,
+    Timestamp, Token, TokenId, TokenKey, TraceId,
 };
 
 /// Why storage could not do what was asked. Variants are what a caller would do differently.
@@ -254,6 +254,13 @@ pub trait SpanStore: Send + Sync {
     /// Closes every span that was begun and not closed, as `InternalServerError: interrupted` at `now`, and counts
     /// them. For the start, before anybody calls.
     async fn interrupt_open_spans(&self, now: Timestamp) -> Result<u64>;
+
+    /// Goes through what was recorded, in the order in which it was written: the step behind `after` (0: the first),
+    /// `limit` spans of the whole record at most. Spans that are open, or whose beginning is unknown, are none of it.
+    async fn recorded(&self, range: SpanRange, after: i64, limit: u64) -> Result<Recorded>;
+
+    /// Corrects what was recorded, where it is still what it was read as, and counts the corrections.
+    async fn correct_meta(&self, corrections: Vec<MetaCorrection>) -> Result<u64>;
 
     /// Keeps a new metric. Says whether the span was there.
     async fn insert_metric(&self, scope: ProjectScope, metric: &Metric) -> Result<bool>;

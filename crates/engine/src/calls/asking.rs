@@ -1,6 +1,6 @@
 //! Asking one target: on the rung that it takes, again where that may help, and not at all while it rests.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
@@ -8,24 +8,19 @@ use domain::{
     seams::{Ids, ProviderError, ProviderErrorKind as Kind},
 };
 
-use tokio::time::Instant;
-
 use crate::{
-    breaker::{Breakers, Pass, Refused},
+    breaker::Pass,
     ladder::Ladder,
     line::Line,
     price::Prices,
+    retries::{Again, Retries},
     route::Reachable,
+    tokens::Sent,
 };
 
 pub(super) use crate::ladder::Chosen;
 
-use super::{attempt::Walk, checks::Checks, ledger::Attempt, open::Call};
-
-/// The waits before a retry, each give or take half of it (`reliability.md` 10).
-const WAITS: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
-/// A provider that asks for more than this is not waited for.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+use super::{attempt::Walk, checks::Checks, ledger::Attempt, open::Call, prompt};
 
 /// Asks targets.
 pub(super) struct Asking {
@@ -33,7 +28,7 @@ pub(super) struct Asking {
     pub(super) checks: Arc<Checks>,
     pub(super) ids: Arc<dyn Ids>,
     pub(super) ladder: Ladder,
-    pub(super) breakers: Breakers,
+    pub(super) retries: Arc<Retries>,
 }
 
 /// A target that has answered, or begun to.
@@ -63,7 +58,7 @@ impl Way for Whole {
     type Got = Generation;
 
     async fn ask(reachable: &Reachable, chat: &ChatRequest) -> Result<Generation, ProviderError> {
-        reachable.provider.chat(&reachable.target, chat).await
+        reachable.chat(chat).await
     }
 }
 
@@ -77,26 +72,28 @@ impl Asking {
         chat: &mut Arc<ChatRequest>,
         has_fallback: bool,
     ) -> Result<Asked<'a, W::Got>, ProviderError> {
-        let line = reachable.line(walk.call.scope);
-        // With a fallback in reserve, one retry is enough.
-        let retries = match (walk.may_retry, has_fallback) {
-            (false, _) => 0,
-            (true, true) => 1,
-            (true, false) => WAITS.len(),
+        let again = if walk.may_retry {
+            Again::usual(has_fallback)
+        } else {
+            Again::Never
         };
-        let mut waits = WAITS.iter().take(retries);
-        self.breakers.note_call(&line.origin);
+        let line = reachable.line(walk.call.scope);
+        let mut tries = self.retries.begin(line, again, walk.deadline);
         loop {
-            let pass = self.breakers.admit(&line).map_err(|refused| {
-                let failure = resting(&refused);
-                walk.ledger.resting(&reachable.target.name, &failure);
-                failure
+            let pass = tries.admit().inspect_err(|failure| {
+                walk.ledger.resting(&reachable.target.name, failure);
             })?;
-            let rung = self.choose_rung(reachable, &line, chat);
+            let rung = self.choose_rung(walk.call, (reachable, tries.line()), chat);
+            let worded = prompt::worded(walk.call, chat);
+            let sent = Sent::Chat(worded.clone());
             let mut attempt = walk
                 .ledger
-                .begin(chat, reachable, &self.prices, walk.is_hedge);
-            let failure = match W::ask(reachable, chat).await {
+                .begin(sent, reachable, &self.prices, walk.is_hedge);
+            let asked = match unreadable(walk.call, reachable) {
+                Some(failure) => Err(failure),
+                None => W::ask(reachable, &worded).await,
+            };
+            let failure = match asked {
                 Ok(got) => {
                     return Ok(Asked {
                         attempt,
@@ -112,23 +109,13 @@ impl Asking {
             let refused = rung.as_ref().filter(|rung| rung.rung != Rung::Prompt);
             if let (Kind::Demand, Some(rung)) = (failure.kind, refused) {
                 pass.succeeded();
-                self.ladder.refused(&line, rung.rung);
+                self.ladder.refused(tries.line(), rung.rung);
                 continue;
             }
             pass.failed(failure.kind, failure.retry_after);
-            let too_long = failure.retry_after.is_some_and(|wait| wait > LONGEST_WAIT);
-            let may_retry = failure.kind.may_retry() && !too_long;
-            let wait = waits
-                .next()
-                .filter(|_| may_retry && self.breakers.may_retry(&line.origin));
-            let Some(wait) = wait else {
-                return Err(failure);
-            };
-            let wait = failure.retry_after.unwrap_or_else(|| self.jittered(*wait));
-            if Instant::now() + wait >= walk.deadline {
+            if !tries.wait(&failure).await {
                 return Err(failure);
             }
-            tokio::time::sleep(wait).await;
         }
     }
 
@@ -139,14 +126,26 @@ impl Asking {
 
     fn choose_rung(
         &self,
-        reachable: &Reachable,
-        line: &Line,
+        call: &Call,
+        (reachable, line): (&Reachable, &Line),
         chat: &mut Arc<ChatRequest>,
     ) -> Option<Chosen> {
+        if reachable.makes_images() {
+            return None;
+        }
         let demanded = chat.demand.as_ref()?.rung;
-        let chosen = self
-            .ladder
-            .rung(line, reachable.provider.rungs(&reachable.target));
+        let rungs = call.rungs(reachable.provider.rungs(&reachable.target));
+        let mut chosen = self.ladder.rung(line, rungs);
+        if chosen.rung == Rung::ForcedTool && !chat.tools.is_empty() {
+            let below = rungs.partition_point(|rung| *rung <= Rung::ForcedTool);
+            chosen = self.ladder.rung(line, &rungs[below..]);
+            let why = "forced_tool has no place beside the caller's tools".to_owned();
+            chosen.why = Some(
+                chosen
+                    .why
+                    .map_or(why.clone(), |below| format!("{why}; {below}")),
+            );
+        }
         if chosen.rung != demanded
             && let Some(demand) = &mut Arc::make_mut(chat).demand
         {
@@ -154,28 +153,16 @@ impl Asking {
         }
         Some(chosen)
     }
-
-    /// Between half of `wait` and one and a half of it.
-    fn jittered(&self, wait: Duration) -> Duration {
-        let chance = self.ids.next().as_u128() & 0xffff;
-        let percent = 50 + u32::try_from(chance * 100 / 0xffff).unwrap_or(0);
-        wait * percent / 100
-    }
 }
 
-/// A model that is left alone for a while, as a failure.
-fn resting(refused: &Refused) -> ProviderError {
-    match refused {
-        Refused::Open => {
-            let reason =
-                "the model has failed too often of late and is left alone for some seconds";
-            ProviderError::new(Kind::Overloaded, reason)
-        }
-        Refused::Resting { wait } => {
-            let reason = "the provider asked to be left alone for a while (status 429)";
-            let mut failure = ProviderError::new(Kind::RateLimited, reason);
-            failure.retry_after = Some(*wait);
-            failure
-        }
-    }
+/// That a part of the conversation cannot be said in the target's dialect, if so.
+fn unreadable(call: &Call, reachable: &Reachable) -> Option<ProviderError> {
+    let part = call
+        .unread()
+        .filter(|_| !reachable.provider.reads_as_given(&reachable.target))?;
+    let reason = format!(
+        "{part} cannot be sent to the model `{}`: only hosts of the OpenAI dialect may know it",
+        reachable.target.name
+    );
+    Some(ProviderError::new(Kind::Invalid, reason))
 }

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU32, AtomicUsize, Ordering},
 };
 
-use domain::{ChatRequest, FinishReason, Generation, seams::ProviderError};
+use domain::{Beside, ChatRequest, FinishReason, Generation, Output, seams::ProviderError};
 use tokio::{pin, select, time::Instant};
 
 use crate::{
@@ -62,7 +62,7 @@ impl Asking {
         stops: &[Stop],
         chat: Arc<ChatRequest>,
     ) -> Result<Answer, Error> {
-        let Some(after) = walk.call.definition().configuration.hedge_after() else {
+        let Some(after) = walk.call.settings().hedge_after() else {
             return self.walk(walk, stops, chat).await;
         };
         let first = self.walk(walk, stops, chat.clone());
@@ -135,19 +135,22 @@ impl Asking {
             let Asked {
                 mut attempt,
                 pass,
-                got: generation,
+                got: mut generation,
                 rung,
             } = self
                 .ask::<Whole>(walk, reachable, chat, has_fallback)
                 .await
                 .map_err(|failure| Missed::by(failure, walk.ledger))?;
             pass.succeeded();
-            attempt.answered(&generation.text, generation.usage);
+            attempt.answered(&mut generation);
+            if reachable.makes_images() {
+                walk.spend_answer();
+                return Ok(reachable.drawn(generation));
+            }
             refuse_a_refusal(walk, &generation, &mut attempt)?;
             let read = walk
                 .call
-                .callee
-                .wanted
+                .wanted_of(&generation)
                 .read(&generation, walk.unfinished, self.checks_of(walk.call))
                 .await;
             match read {
@@ -165,6 +168,7 @@ impl Asking {
                         output,
                         model: reachable.target.name.clone(),
                         finish_reason: generation.finish_reason,
+                        beside: walk.call.beside(generation),
                         rung,
                         mended,
                         rest,
@@ -181,7 +185,7 @@ impl Asking {
                     )?;
                     Arc::make_mut(chat)
                         .messages
-                        .extend(complaint.turns(&generation.text, &walk.call.callee.wanted));
+                        .extend(complaint.turns(&generation.text, walk.call.wanted()));
                 }
             }
         }
@@ -211,6 +215,22 @@ impl Asking {
     }
 }
 
+impl Reachable {
+    /// The images of a model that makes nothing else, as an answer.
+    pub(super) fn drawn(&self, generation: Generation) -> Answer {
+        Answer {
+            output: Output::Images(generation.images),
+            beside: Beside::default(),
+            model: self.target.name.clone(),
+            finish_reason: generation.finish_reason,
+            rung: None,
+            mended: Vec::new(),
+            rest: Vec::new(),
+            failover: false,
+        }
+    }
+}
+
 impl Walk<'_> {
     /// The next stop, and whether another one comes after it.
     pub(super) fn next<'s>(&self, stops: &'s [Stop]) -> Option<(&'s Stop, bool)> {
@@ -229,7 +249,7 @@ impl Walk<'_> {
 
     /// That no answer satisfied the output schema.
     pub(super) fn never_fitted(&self, last: &str, faults: Vec<String>) -> Error {
-        let allowed = self.call.definition().configuration.max_attempts();
+        let allowed = self.call.settings().max_attempts();
         let left = self.answers_left.load(Ordering::Relaxed);
         let mut detail = CallDetail::because("the answer does not satisfy the output schema");
         detail.attempts = Some(allowed.saturating_sub(left));
@@ -271,13 +291,17 @@ fn may_be_waited_out(error: &Error) -> bool {
     )
 }
 
-/// A model that declines is not asked again (`interface.md` 1.6 and 15.3). A text beside a refusal is an answer.
+/// A model that declines is not asked again (`interface.md` 1.6 and 15.3). A text beside a refusal is an answer; in a
+/// conversation, the refusal itself is one.
 pub(super) fn refuse_a_refusal(
     walk: &Walk<'_>,
     generation: &Generation,
     attempt: &mut Attempt<'_>,
 ) -> Result<(), Missed> {
-    let is_text = walk.call.callee.wanted.schema().is_none();
+    if !walk.call.is_failed_by_refusal() {
+        return Ok(());
+    }
+    let is_text = walk.call.wanted().schema().is_none();
     if is_text && (generation.refusal.is_none() || !generation.text.is_empty()) {
         return Ok(());
     }

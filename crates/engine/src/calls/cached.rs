@@ -7,7 +7,7 @@ use std::{
 
 use aws_lc_rs::digest::{Context, SHA256};
 use domain::{
-    Example, FinishReason, Json, JsonObject, Kept, SpanId,
+    ChatRequest, Example, FinishReason, Json, JsonObject, Kept, SpanId,
     seams::{Cache, CacheKey, Clock},
 };
 use tokio::sync::watch;
@@ -17,7 +17,7 @@ use crate::{
     route::{Reachable, Stop},
 };
 
-use super::open::Call;
+use super::{open::Call, task::Task};
 
 /// Keeps answers, and knows which are on their way.
 pub(super) struct Cached {
@@ -108,8 +108,12 @@ impl Cached {
 
     /// Keeps an answer that a call with this setting may keep, and tells those who wait.
     pub(super) async fn keep(&self, call: &Call, lead: Lead, kept: Kept) {
-        if kept.finish_reason == FinishReason::Stop {
-            let ttl = call.definition().configuration.cache_ttl();
+        // A call of a tool is as good an answer as a text.
+        if matches!(
+            kept.finish_reason,
+            FinishReason::Stop | FinishReason::ToolCalls
+        ) {
+            let ttl = call.settings().cache_ttl();
             let expires = self.clock.now().plus(ttl);
             self.cache.put(&lead.key, &kept, expires).await;
         }
@@ -163,8 +167,13 @@ impl Drop for Lead {
 /// The key of a call: everything that its answer depends on (`interface.md` 15.5).
 pub(super) fn key(call: &Call, route: &[Stop], examples: &[Example]) -> CacheKey {
     let mut digest = Digest(Context::new(&SHA256));
-    digest.text(&call.function.id.to_string());
-    digest.text(&call.callee.revision.id.to_string());
+    match &call.task {
+        Task::Function(task) => {
+            digest.text(&task.function.id.to_string());
+            digest.text(&task.callee.revision.id.to_string());
+        }
+        Task::Chat(_) => digest.text("chat"),
+    }
     for stop in route {
         digest.text(stop.name.as_str());
         match &stop.leads_to {
@@ -172,12 +181,17 @@ pub(super) fn key(call: &Call, route: &[Stop], examples: &[Example]) -> CacheKey
             Err(_) => digest.text(""),
         }
     }
-    digest.value(call.request.input.as_ref());
-    for example in examples.iter().chain(&call.request.examples) {
-        digest.value(Some(&example.input));
-        digest.value(Some(&example.output));
-        digest.text(if example.comment.is_some() { "+" } else { "-" });
-        digest.text(example.comment.as_deref().unwrap_or_default());
+    digest.value(call.input().as_ref());
+    match &call.task {
+        Task::Function(task) => {
+            for example in examples.iter().chain(&task.examples) {
+                digest.value(Some(&example.input));
+                digest.value(Some(&example.output));
+                digest.text(if example.comment.is_some() { "+" } else { "-" });
+                digest.text(example.comment.as_deref().unwrap_or_default());
+            }
+        }
+        Task::Chat(task) => digest.asked(&task.request),
     }
     digest.key(call)
 }
@@ -203,6 +217,19 @@ impl Digest {
             self.text(name);
             self.text(value.text());
         }
+    }
+
+    /// What is asked of a conversation's answer.
+    fn asked(&mut self, request: &ChatRequest) {
+        let demand = request.demand.as_ref();
+        self.value(demand.map(|demand| &demand.schema));
+        self.value(demand.and_then(|demand| demand.as_given.as_ref()));
+        self.text(&request.tools.len().to_string());
+        for tool in &request.tools {
+            self.value(Some(&tool.as_given));
+        }
+        let choice = request.tool_choice.as_ref();
+        self.value(choice.map(|choice| &choice.as_given));
     }
 
     fn reachable(&mut self, reachable: &Reachable) {

@@ -37,6 +37,14 @@ impl Failures {
     }
 }
 
+/// That the deadline of the whole has passed.
+pub(super) fn too_late(limit: Duration, ledger: &Ledger) -> Error {
+    let reason = format!("the call took longer than {} s", limit.as_secs_f64());
+    let mut detail = CallDetail::because(reason);
+    detail.models = ledger.models();
+    Error::call(Code::UpstreamTimeout, detail)
+}
+
 /// A failure, as the caller is told it.
 pub(super) fn told(failure: &ProviderError, ledger: &Ledger) -> Error {
     let code = match failure.kind {

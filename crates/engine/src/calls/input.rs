@@ -7,14 +7,17 @@ use crate::{
     schema::Mismatch,
 };
 
-use super::{checks::Checks, open::Call};
+use super::{checks::Checks, open::Call, task::Task};
 
-/// Refuses an input that misses the input schema. An absent input is checked as `null`.
+/// Refuses an input that misses the input schema. An absent input is checked as `null`. A conversation has no schema.
 pub(super) async fn check(checks: &Checks, call: &Call) -> Result<(), Error> {
-    let Some(schema) = &call.callee.input_schema else {
+    let Task::Function(task) = &call.task else {
         return Ok(());
     };
-    let input = call.request.input.clone().unwrap_or_else(Json::null);
+    let Some(schema) = &task.callee.input_schema else {
+        return Ok(());
+    };
+    let input = task.input.clone().unwrap_or_else(Json::null);
     let mismatches = checks
         .mismatches(call.scope.project(), schema, &input)
         .await;

@@ -2,14 +2,16 @@
 //!
 //! Several attempts may be under way at once (`invocation.hedge.after_ms`), and any of them may be dropped where it
 //! stands: an [`Attempt`] that is dropped without a word is booked as cancelled, with what it has cost until then.
+//! What no provider counts is counted by us when the attempts are over: see [`Ledger::count`].
 
 use std::{
+    mem,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Instant,
 };
 
 use domain::{
-    ChatRequest, Cost, CostStatus, EntryId, ModelName, Rung, SpanId, Usage,
+    Cost, CostStatus, EntryId, Generation, ModelName, Rung, SpanId, Usage, UsageReport,
     seams::{ProviderError, ProviderErrorKind},
 };
 use serde::Serialize;
@@ -17,8 +19,9 @@ use serde::Serialize;
 use crate::{
     error::TriedModel,
     examples::{Chosen, Nearness},
-    price::{Bill, Prices, estimated_tokens, sent_tokens, tokens_of},
+    price::{Bill, Counted, Prices, Quote},
     route::Reachable,
+    tokens::{self, Received, Sent},
 };
 
 use super::output::beginning;
@@ -54,10 +57,25 @@ pub(super) struct Entry {
     pub(super) upstream_status: Option<u16>,
     /// Whether it was made beside another one, because that one took its time.
     pub(super) is_hedge: bool,
-    pub(super) usage: Usage,
-    pub(super) usage_estimated: bool,
+    /// The tokens that it took, if it came that far.
+    pub(super) counted: Option<Counted>,
+    /// What is still to be counted of it.
+    uncounted: Option<Box<Uncounted>>,
     pub(super) bill: Option<Bill>,
+    /// Where its price comes from.
+    pub(super) price_origin: Option<Arc<str>>,
+    /// What was left out of the options.
+    pub(super) warnings: Vec<String>,
     pub(super) ms: u64,
+}
+
+/// What no provider has counted.
+struct Uncounted {
+    /// What the host calls the model.
+    model: String,
+    sent: Sent,
+    received: Received,
+    quote: Option<Quote>,
 }
 
 /// What became of an attempt.
@@ -87,11 +105,11 @@ pub(super) struct Attempt<'a> {
     ledger: &'a Ledger,
     index: usize,
     began: Instant,
-    chat: Arc<ChatRequest>,
+    sent: Sent,
     reachable: &'a Reachable,
     prices: &'a Prices,
-    /// What a stream has brought so far, in characters.
-    received_chars: usize,
+    /// What a stream has brought so far.
+    received: Received,
     is_over: bool,
 }
 
@@ -99,24 +117,27 @@ impl Ledger {
     /// A model is being asked.
     pub(super) fn begin<'a>(
         &'a self,
-        chat: &Arc<ChatRequest>,
+        sent: Sent,
         reachable: &'a Reachable,
         prices: &'a Prices,
         is_hedge: bool,
     ) -> Attempt<'a> {
-        let rung = chat.demand.as_ref().map(|demand| demand.rung);
-        let mut entry = Entry::of(&reachable.target.name, rung);
+        let demand = sent.chat().and_then(|chat| chat.demand.as_ref());
+        let mut entry = Entry::of(&reachable.target.name, demand.map(|demand| demand.rung));
         entry.is_hedge = is_hedge;
+        if let Some(chat) = sent.chat() {
+            entry.warnings = reachable.provider.warnings(&reachable.target, chat);
+        }
         let mut entries = self.entries();
         entries.push(entry);
         Attempt {
             ledger: self,
             index: entries.len() - 1,
             began: Instant::now(),
-            chat: chat.clone(),
+            sent,
             reachable,
             prices,
-            received_chars: 0,
+            received: Received::default(),
             is_over: false,
         }
     }
@@ -169,10 +190,32 @@ impl Ledger {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Counts what no provider has counted, and what that costs. To be called once, when the attempts are over.
+    pub(super) async fn count(&self, prices: &Prices) {
+        let uncounted: Vec<_> = {
+            let mut entries = self.entries();
+            let all = entries.iter_mut().enumerate();
+            all.filter_map(|(index, entry)| Some((index, entry.uncounted.take()?)))
+                .collect()
+        };
+        for (index, uncounted) in uncounted {
+            let Uncounted {
+                model,
+                sent,
+                received,
+                quote,
+            } = *uncounted;
+            let counted = Counted::Estimated(tokens::usage(&model, sent, received).await);
+            let bill = prices.bill(quote.as_ref(), &counted);
+            let entry = &mut self.entries()[index];
+            (entry.counted, entry.bill) = (Some(counted), Some(bill));
+        }
+    }
+
     /// The tokens of all attempts.
     pub(super) fn usage(&self) -> Usage {
         let mut sum = Usage::default();
-        self.entries().iter().for_each(|entry| sum += entry.usage);
+        self.entries().iter().for_each(|entry| sum += entry.usage());
         sum
     }
 
@@ -226,28 +269,47 @@ impl Entry {
             reason: None,
             upstream_status: None,
             is_hedge: false,
-            usage: Usage::default(),
-            usage_estimated: false,
+            counted: None,
+            uncounted: None,
             bill: None,
+            price_origin: None,
+            warnings: Vec::new(),
             ms: 0,
         }
+    }
+
+    /// The tokens that it took.
+    pub(super) fn usage(&self) -> Usage {
+        self.counted
+            .as_ref()
+            .map(|counted| *counted.usage())
+            .unwrap_or_default()
+    }
+
+    /// Whether we counted them.
+    pub(super) fn is_estimated(&self) -> bool {
+        self.counted.as_ref().is_some_and(Counted::is_estimated)
     }
 }
 
 impl Attempt<'_> {
     /// A piece of the answer has come.
     pub(super) fn received(&mut self, text: &str) {
-        self.received_chars += text.chars().count();
+        self.received.push(text);
     }
 
     /// The model answered. The attempt can still turn out to be [`Attempt::mismatched`] or [`Attempt::refused`].
-    pub(super) fn answered(&mut self, text: &str, usage: Option<Usage>) {
-        let counted = usage.unwrap_or_else(|| Usage {
-            input_tokens: sent_tokens(&self.chat),
-            output_tokens: estimated_tokens(text),
-            reasoning_tokens: 0,
-        });
-        self.book(Status::Answered, counted, usage.is_none());
+    pub(super) fn answered(&mut self, generation: &mut Generation) {
+        let report = generation.usage.take();
+        if report.is_none() {
+            self.received = Received::of(&said(generation));
+        }
+        self.book(Status::Answered, report);
+    }
+
+    /// The model did what it was asked for, which was not to say something.
+    pub(super) fn done(&mut self, usage: Option<UsageReport>) {
+        self.book(Status::Answered, usage);
     }
 
     /// The answer misses the output schema.
@@ -273,7 +335,8 @@ impl Attempt<'_> {
 
     /// The answer broke off after a part of it had come.
     pub(super) fn broke(&mut self, error: &ProviderError) {
-        self.book_what_came(Status::Broken);
+        // The provider will most likely bill what came.
+        self.book(Status::Broken, None);
         self.fail(Status::Broken, error);
     }
 
@@ -298,36 +361,44 @@ impl Attempt<'_> {
         entry.reason = Some(reason.to_owned());
     }
 
-    /// What the provider will most likely bill of an answer that did not come to its end.
-    fn book_what_came(&mut self, status: Status) {
-        let counted = Usage {
-            input_tokens: sent_tokens(&self.chat),
-            output_tokens: tokens_of(self.received_chars),
-            reasoning_tokens: 0,
-        };
-        self.book(status, counted, true);
-    }
-
-    fn book(&mut self, status: Status, usage: Usage, usage_estimated: bool) {
+    fn book(&mut self, status: Status, report: Option<UsageReport>) {
         self.is_over = true;
-        let price = self.reachable.price.as_ref();
-        let bill = self.prices.bill(price, &usage, usage_estimated);
+        let quote = self.reachable.quote.as_ref();
         let mut entries = self.ledger.entries();
         let entry = &mut entries[self.index];
         entry.status = status;
-        entry.usage = usage;
-        entry.usage_estimated = usage_estimated;
-        entry.bill = Some(bill);
+        entry.price_origin = quote.map(|quote| quote.origin.clone());
         entry.ms = elapsed_ms(self.began);
+        if let Some(report) = report {
+            let counted = Counted::Reported(report);
+            entry.bill = Some(self.prices.bill(quote, &counted));
+            entry.counted = Some(counted);
+        } else {
+            entry.uncounted = Some(Box::new(Uncounted {
+                model: self.reachable.target.model.clone(),
+                sent: self.sent.clone(),
+                received: mem::take(&mut self.received),
+                quote: quote.cloned(),
+            }));
+        }
     }
 }
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.book_what_came(Status::Cancelled);
+            self.book(Status::Cancelled, None);
         }
     }
+}
+
+/// All that a model said.
+fn said(generation: &Generation) -> String {
+    let calls = generation.tool_calls.iter();
+    let called = calls.flat_map(|call| [&call.name, &call.arguments]);
+    let said = [&generation.text, &generation.reasoning];
+    let said = said.into_iter().chain(&generation.refusal).chain(called);
+    said.map(String::as_str).collect()
 }
 
 /// Whole milliseconds since `began`.

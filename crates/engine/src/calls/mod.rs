@@ -1,10 +1,11 @@
-//! Calls: the path of one execution of a function, from look-up to durable span.
+//! Calls: the path of one execution of a function, or of one conversation, from look-up to durable span.
 
 mod asking;
 mod attempt;
 mod cached;
 mod checks;
 mod conclude;
+mod errand;
 mod failures;
 mod flow;
 mod input;
@@ -17,6 +18,7 @@ mod pieces;
 mod prompt;
 mod rest;
 mod sink;
+mod task;
 mod xml;
 
 use std::{
@@ -29,8 +31,8 @@ use std::{
 };
 
 use domain::{
-    CallRequest, CallResult, FinishReason, Json, Kept, ModelName, Output, Principal, RevisionRef,
-    SpanWrite,
+    Beside, CallRequest, CallResult, FinishReason, Json, Kept, ModelName, Output, Principal,
+    RevisionRef, SpanWrite,
     seams::{Cache, Clock, Ids, Store},
 };
 use futures_util::FutureExt;
@@ -38,13 +40,13 @@ use tokio::{sync::oneshot, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    breaker::Breakers,
-    error::{CallDetail, Code, Error},
+    error::{Code, Error},
     examples::{Examples, Sought},
     ladder::Ladder,
     observer::Observer,
     options::Options,
     price::Prices,
+    retries::Retries,
     route::Routes,
     spans::SpanWriter,
 };
@@ -55,10 +57,12 @@ use self::{
     cached::{Cached, Company, Turn},
     checks::Checks,
     conclude::{Closing, Ending},
+    failures::too_late,
     ledger::Ledger,
     open::{Call, Opening},
     pieces::{Mending, Piece},
     sink::{STALLED, Sink},
+    task::Task,
 };
 
 /// Longer than any call, and short enough to be added to any instant.
@@ -66,7 +70,11 @@ const FAR: Duration = Duration::from_hours(24 * 365);
 /// How long a server that stops waits for a reader to take the last event.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-pub use self::sink::{CallStream, StreamEvent, StreamForm};
+pub(crate) use self::errand::{Asking as AskingOne, Done, Errand, Errands, Noted, Spent};
+pub use self::{
+    sink::{CallStream, StreamEvent, StreamForm},
+    task::ChatCall,
+};
 
 /// The service of calls.
 pub struct Calls {
@@ -89,6 +97,7 @@ pub(crate) struct Parts {
     pub(crate) examples: Arc<Examples>,
     pub(crate) observer: Arc<Observer>,
     pub(crate) spans: SpanWriter,
+    pub(crate) retries: Arc<Retries>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
 }
@@ -96,6 +105,8 @@ pub(crate) struct Parts {
 /// What came of the attempts: an output, and who gave it.
 pub(crate) struct Answer {
     pub(crate) output: Output,
+    /// What came beside it.
+    pub(crate) beside: Beside,
     pub(crate) model: ModelName,
     pub(crate) finish_reason: FinishReason,
     /// The rung that it was given on, where JSON was demanded.
@@ -117,6 +128,7 @@ impl Calls {
             examples,
             observer,
             spans,
+            retries,
             clock,
             ids,
         } = parts;
@@ -129,7 +141,7 @@ impl Calls {
                 prices: Prices::new(&options.prices),
                 checks: Arc::new(Checks::default()),
                 ladder: Ladder::new(),
-                breakers: Breakers::new(ids.clone()),
+                retries,
                 ids,
             },
             closing: Closing::new(spans, observer, clock),
@@ -159,6 +171,24 @@ impl Calls {
         request: CallRequest,
     ) -> Result<CallResult, Error> {
         let call = self.opening.open(caller, which, request).await?;
+        self.execute(call).await
+    }
+
+    /// Has a model continue a conversation; otherwise as [`Calls::call`].
+    ///
+    /// # Errors
+    /// As [`Calls::call`]; `RequestValidation` also for a demanded schema that is none.
+    pub async fn chat(
+        self: &Arc<Self>,
+        caller: &Principal,
+        chat: ChatCall,
+    ) -> Result<CallResult, Error> {
+        let default = self.routes.default_spec();
+        let call = self.opening.open_chat(caller, chat, default).await?;
+        self.execute(call).await
+    }
+
+    async fn execute(self: &Arc<Self>, call: Call) -> Result<CallResult, Error> {
         let caller_gone = CancellationToken::new();
         let _caller_is_here = caller_gone.clone().drop_guard();
         let calls = self.clone();
@@ -166,6 +196,7 @@ impl Calls {
         let running = self.running.spawn(async move {
             let ledger = Ledger::default();
             let ending = calls.run(&call, &ledger, caller_gone, None).await;
+            ledger.count(&calls.asking.prices).await;
             let write = SpanWrite::New(calls.closing.span(&call, &ledger, &ending, None));
             calls.closing.conclude(call, ledger, ending, write).await
         });
@@ -188,7 +219,30 @@ impl Calls {
         form: StreamForm,
     ) -> Result<CallStream, Error> {
         let call = self.opening.open(caller, which, request).await?;
-        let (span_id, is_structured) = (call.span_id, call.definition().output_schema.is_some());
+        self.execute_streamed(call, form).await
+    }
+
+    /// Has a model continue a conversation and passes its answer on as it comes; otherwise as [`Calls::stream`].
+    ///
+    /// # Errors
+    /// As [`Calls::chat`].
+    pub async fn chat_stream(
+        self: &Arc<Self>,
+        caller: &Principal,
+        chat: ChatCall,
+    ) -> Result<CallStream, Error> {
+        let default = self.routes.default_spec();
+        let call = self.opening.open_chat(caller, chat, default).await?;
+        self.execute_streamed(call, StreamForm::Turn).await
+    }
+
+    async fn execute_streamed(
+        self: &Arc<Self>,
+        call: Call,
+        form: StreamForm,
+    ) -> Result<CallStream, Error> {
+        let (span_id, started) = (call.span_id, call.started);
+        let is_structured = call.wanted().schema().is_some();
         let caller_gone = CancellationToken::new();
         let caller_is_here = caller_gone.clone().drop_guard();
         let begun = self.running.spawn(self.closing.begin(&call));
@@ -197,10 +251,12 @@ impl Calls {
         let calls = self.clone();
         self.running
             .spawn(async move { calls.run_stream(call, caller_gone, sink).await });
-        begins.await.map_err(Error::internal)??;
+        let model = begins.await.map_err(Error::internal)??;
         Ok(CallStream {
             span_id,
             is_structured,
+            started,
+            model,
             events,
             _caller_is_here: caller_is_here,
         })
@@ -216,6 +272,7 @@ impl Calls {
     async fn run_stream(&self, call: Call, caller_gone: CancellationToken, mut sink: Sink) {
         let ledger = Ledger::default();
         let ending = self.run(&call, &ledger, caller_gone, Some(&mut sink)).await;
+        ledger.count(&self.asking.prices).await;
         let span = self.closing.span(&call, &ledger, &ending, Some(&sink.sent));
         let write = match sink.settle().await {
             Ok(()) => SpanWrite::Close(span),
@@ -258,7 +315,7 @@ impl Calls {
             () = nobody_waits => Ending::CallerGone,
             () = stalled.cancelled() => Ending::CallerStalled,
             () = self.stopping.cancelled() => Ending::Failed(Error::unavailable("draining")),
-            () = tokio::time::sleep_until(deadline) => Ending::Failed(self.too_late(ledger)),
+            () = tokio::time::sleep_until(deadline) => Ending::Failed(too_late(self.deadline, ledger)),
         }
     }
 
@@ -270,12 +327,12 @@ impl Calls {
         mut sink: Option<&mut Sink>,
     ) -> Result<Ending, Error> {
         input::check(&self.asking.checks, call).await?;
-        let route = self
-            .routes
-            .resolve(call.scope, call.definition().model.as_ref())
-            .await?;
+        let route = match &call.task {
+            Task::Function(_) => self.routes.resolve(call.scope, call.model()).await?,
+            Task::Chat(_) => self.routes.resolve_chat(call.scope, call.model()).await?,
+        };
         let examples = self.few_shot(call, ledger).await;
-        let settings = &call.definition().configuration;
+        let settings = call.settings();
         let mut lead = None;
         if !settings.cache_ttl().is_zero() {
             let key = cached::key(call, &route, &examples);
@@ -287,13 +344,13 @@ impl Calls {
                 }
                 Turn::Kept(kept) => {
                     if let Some(sink) = &mut sink {
-                        pass_on(&kept.output, sink).await?;
+                        sink.kept(&kept).await?;
                     }
                     return Ok(Ending::Kept(kept));
                 }
             }
         }
-        let chat = Arc::new(prompt::build(call, &examples, &*self.asking.ids));
+        let chat = prompt::build(call, &examples, &*self.asking.ids);
         let answers_left = AtomicU32::new(settings.max_attempts());
         let walk = Walk {
             call,
@@ -336,6 +393,7 @@ impl Calls {
             (Some(lead), Ok(answer)) => {
                 let kept = Kept {
                     output: answer.output.clone(),
+                    beside: answer.beside.clone(),
                     model: answer.model.clone(),
                     finish_reason: answer.finish_reason,
                 };
@@ -349,15 +407,18 @@ impl Calls {
 
     /// The dataset's entries that are nearest to the input.
     async fn few_shot(&self, call: &Call, ledger: &Ledger) -> Vec<domain::Example> {
-        let count = call.definition().configuration.few_shot_count();
-        if count == 0 || call.function.dataset_version == 0 {
+        let Task::Function(task) = &call.task else {
+            return Vec::new();
+        };
+        let count = call.settings().few_shot_count();
+        if count == 0 || task.function.dataset_version == 0 {
             return Vec::new();
         }
         let sought = Sought {
             scope: call.scope,
-            dataset: call.function.dataset_id,
-            version: Some(call.function.dataset_version),
-            input: call.request.input.clone().unwrap_or_else(Json::null),
+            dataset: task.function.dataset_id,
+            version: Some(task.function.dataset_version),
+            input: task.input.clone().unwrap_or_else(Json::null),
             count,
             below: Some((call.span_id, call.trace_id)),
         };
@@ -371,16 +432,6 @@ impl Calls {
                 Vec::new()
             }
         }
-    }
-
-    fn too_late(&self, ledger: &Ledger) -> Error {
-        let reason = format!(
-            "the call took longer than {} s",
-            self.deadline.as_secs_f64()
-        );
-        let mut detail = CallDetail::because(reason);
-        detail.models = ledger.models();
-        Error::call(Code::UpstreamTimeout, detail)
     }
 }
 
@@ -397,13 +448,5 @@ impl UnderWay {
 impl Drop for UnderWay {
     fn drop(&mut self) {
         metrics::gauge!("gatewright_calls_under_way").decrement(1);
-    }
-}
-
-/// Passes a kept output on: a text in one piece, a value leaf by leaf.
-async fn pass_on(output: &Output, sink: &mut Sink) -> Result<(), Error> {
-    match output {
-        Output::Message(text) => sink.text(text).await,
-        Output::Payload(value) => sink.value(value).await,
     }
 }

@@ -1,10 +1,11 @@
-//! Opening a call: its function, its revision with compiled schemas, its place in a trace.
+//! Opening a call: its function and revision with compiled schemas, or its conversation; its place in a trace.
 
 use std::{sync::Arc, time::Instant};
 
 use domain::{
-    CallRequest, Definition, Function, Invalid, Principal, ProjectScope, Revision, RevisionId,
-    RevisionRef, SpanId, Timestamp, TraceId,
+    CallRequest, Function, Invalid, Json, JsonObject, ModelChoice, ModelSpec, Principal,
+    ProjectScope, Revision, RevisionId, RevisionRef, Rung, Settings, SpanId, Tags, Timestamp,
+    TraceId,
     seams::{Clock, Ids, Store},
 };
 use moka::sync::Cache;
@@ -14,7 +15,11 @@ use crate::{
     schema::Schema,
 };
 
-use super::{output::Wanted, pieces::Begins};
+use super::{
+    output::Wanted,
+    prompt::schema_name,
+    task::{ChatCall, ChatTask, FunctionTask, Task},
+};
 
 /// How many bytes of compiled revisions are remembered, roughly. A revision never changes, so none of them goes stale.
 const REMEMBERED_BYTES: u64 = 256 * 1024 * 1024;
@@ -40,19 +45,13 @@ pub(super) struct Compiled {
 /// A call under way.
 pub(super) struct Call {
     pub(super) scope: ProjectScope,
-    pub(super) function: Function,
-    pub(super) callee: Arc<Compiled>,
-    pub(super) request: CallRequest,
+    pub(super) task: Task,
+    pub(super) tags: Tags,
+    pub(super) parent_span_id: Option<SpanId>,
     pub(super) span_id: SpanId,
     pub(super) trace_id: TraceId,
     pub(super) started: Timestamp,
     pub(super) began: Instant,
-}
-
-impl Call {
-    pub(super) fn definition(&self) -> &Definition {
-        &self.callee.revision.definition
-    }
 }
 
 impl Opening {
@@ -87,13 +86,68 @@ impl Opening {
             )
             .await?;
         let trace_id = self.trace(scope, request.parent_span_id).await?;
-        let span_id = self.ids.next().into();
-        Ok(Call {
-            scope,
+        let task = FunctionTask {
             function,
             callee,
-            request,
-            span_id,
+            input: request.input,
+            examples: request.examples,
+        };
+        Ok(Call {
+            scope,
+            task: Task::Function(Box::new(task)),
+            tags: request.tags,
+            parent_span_id: request.parent_span_id,
+            span_id: self.ids.next().into(),
+            trace_id,
+            started,
+            began,
+        })
+    }
+
+    /// A conversation, which `default` is asked to continue when nobody is named.
+    pub(super) async fn open_chat(
+        &self,
+        caller: &Principal,
+        chat: ChatCall,
+        default: &ModelSpec,
+    ) -> Result<Call, Error> {
+        let (began, started) = (Instant::now(), self.clock.now());
+        let scope = caller.scope();
+        let trace_id = self.trace(scope, chat.parent_span_id).await?;
+        let ttl = Json::of(&chat.cache_ttl.as_secs());
+        let settings = [(Settings::CACHE_TTL.to_owned(), ttl)]
+            .into_iter()
+            .collect();
+        let mut request = chat.request;
+        let (mut wanted, mut firmest) = (Wanted::Text, Rung::NativeSchema);
+        if let Some(demand) = &mut request.demand {
+            demand.name = schema_name(&demand.name);
+            firmest = demand.rung;
+            let shape = demand.schema.clone();
+            let compiling = tokio::task::spawn_blocking(move || Wanted::json(&shape));
+            wanted = compiling
+                .await
+                .map_err(Error::internal)?
+                .map_err(|invalid| invalid.at("schema").at("json_schema").at("response_format"))?;
+        }
+        let task = ChatTask {
+            request: Arc::new(request),
+            model: spec(
+                chat.model.as_ref().unwrap_or(default),
+                chat.fallbacks,
+                &chat.options,
+            ),
+            settings: Settings::parse(settings)?,
+            wanted,
+            firmest,
+            unread: chat.unread,
+        };
+        Ok(Call {
+            scope,
+            task: Task::Chat(Box::new(task)),
+            tags: chat.tags,
+            parent_span_id: chat.parent_span_id,
+            span_id: self.ids.next().into(),
             trace_id,
             started,
             began,
@@ -130,6 +184,16 @@ impl Opening {
         let trace = self.store.trace_of(scope, parent).await?;
         trace.ok_or_else(|| Error::not_found("Parent span"))
     }
+}
+
+/// Everybody who may be asked, with `options` over the own ones of each.
+fn spec(first: &ModelSpec, others: Vec<ModelChoice>, options: &JsonObject) -> ModelSpec {
+    let choices = first.choices().iter().cloned().chain(others);
+    let with_options = |mut choice: ModelChoice| {
+        choice.options.extend(options.clone());
+        choice
+    };
+    ModelSpec::Fallbacks(choices.map(with_options).collect())
 }
 
 /// A stored schema that is no longer taken (`reliability.md` 9).
@@ -173,10 +237,7 @@ impl Compiled {
                 schema: compile(shape)?,
                 shape: shape.clone(),
             },
-            Some(shape) => Wanted::Json {
-                schema: compile(shape)?,
-                begins: Begins::of(&shape.to_value()),
-            },
+            Some(shape) => Wanted::json(shape).map_err(|invalid| refused(&invalid))?,
         };
         Ok(Self {
             revision,

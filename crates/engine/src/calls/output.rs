@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{FinishReason, Generation, Json, Message, Output, ProjectId, Role, Rung};
+use domain::{FinishReason, Generation, Invalid, Json, Message, Output, ProjectId, Role, Rung};
 
 use crate::schema::{Mismatch, Schema};
 
@@ -55,6 +55,17 @@ pub(super) struct Complaint {
 }
 
 impl Wanted {
+    /// A value that satisfies the schema.
+    ///
+    /// # Errors
+    /// As [`Schema::compile`].
+    pub(super) fn json(shape: &Json) -> Result<Self, Invalid> {
+        Ok(Self::Json {
+            schema: Arc::new(Schema::compile(shape)?),
+            begins: Begins::of(&shape.to_value()),
+        })
+    }
+
     /// The schema that the value has to satisfy.
     pub(super) fn schema(&self) -> Option<&Arc<Schema>> {
         match self {

@@ -1,11 +1,20 @@
-//! What the model sees (`interface.md` 3.6): instructions, the demand for JSON or XML, examples, the input.
+//! What the model sees (`interface.md` 3.6): instructions, the demand for JSON or XML, examples, the input. Of a
+//! conversation that the caller brought along, itself.
+
+use std::sync::Arc;
 
 use domain::{
     ChatRequest, Demand, Example, Json, JsonObject, Message, Part, Role, Rung, seams::Ids,
 };
 
-use super::{open::Call, output::Wanted, xml};
+use super::{
+    open::Call,
+    output::Wanted,
+    task::{FunctionTask, Task},
+    xml,
+};
 
+const ANY_OBJECT: &str = "Answer with one JSON object only, with no text around it.";
 const DEMAND: &str =
     "Answer with one JSON value only, with no text around it. It must satisfy this JSON Schema:";
 
@@ -13,40 +22,79 @@ const DEMAND: &str =
 ///
 /// In XML mode inputs stand in an element of a name that `ids` makes up for this call alone, so that no input can
 /// close it.
-pub(super) fn build(call: &Call, examples: &[Example], ids: &dyn Ids) -> ChatRequest {
-    let definition = call.definition();
-    let form = match &call.callee.wanted {
+pub(super) fn build(call: &Call, examples: &[Example], ids: &dyn Ids) -> Arc<ChatRequest> {
+    match &call.task {
+        Task::Function(task) => Arc::new(of_function(task, examples, ids)),
+        Task::Chat(task) => task.request.clone(),
+    }
+}
+
+/// The conversation as a target is asked it. Where the host is not given the schema itself, a caller's conversation says
+/// it in words; everywhere else it stays as it came.
+pub(super) fn worded(call: &Call, chat: &Arc<ChatRequest>) -> Arc<ChatRequest> {
+    let (Task::Chat(task), Some(demand)) = (&call.task, &chat.demand) else {
+        return chat.clone();
+    };
+    let words = match demand.rung {
+        Rung::NativeSchema | Rung::ForcedTool => return chat.clone(),
+        // Whoever asks for JSON mode, and for no more, asks for it in words of his own.
+        Rung::JsonMode if task.firmest == Rung::JsonMode => return chat.clone(),
+        Rung::Prompt if task.firmest == Rung::JsonMode => ANY_OBJECT.to_owned(),
+        Rung::JsonMode | Rung::Prompt => format!("{DEMAND}\n{}", demand.schema.text()),
+    };
+    let mut chat = ChatRequest::clone(chat);
+    match chat
+        .messages
+        .first_mut()
+        .filter(|first| first.role == Role::System)
+    {
+        Some(first) => {
+            first.as_given = None;
+            match first.parts.last_mut() {
+                Some(Part::Text(text)) => *text = format!("{text}\n\n{words}"),
+                _ => first.parts.push(Part::Text(words)),
+            }
+        }
+        None => chat.messages.insert(0, Message::text(Role::System, words)),
+    }
+    Arc::new(chat)
+}
+
+fn of_function(task: &FunctionTask, examples: &[Example], ids: &dyn Ids) -> ChatRequest {
+    let definition = &task.callee.revision.definition;
+    let wanted = &task.callee.wanted;
+    let form = match wanted {
         Wanted::Xml { shape, .. } => Form::Xml {
             shape,
             tag: format!("input-{}", ids.next().simple()),
         },
         Wanted::Json { .. } | Wanted::Text => Form::Plain,
     };
-    let examples = examples.iter().chain(&call.request.examples);
-    let mut messages = Vec::with_capacity(2 + 2 * call.request.examples.len());
+    let examples = examples.iter().chain(&task.examples);
+    let mut messages = Vec::with_capacity(2 + 2 * task.examples.len());
     messages.extend(system(
         &definition.instructions,
         form.demand(definition.output_schema.as_ref()),
     ));
     messages.extend(examples.flat_map(|example| demonstration(example, &form)));
-    messages.push(
-        match call.request.input.as_ref().filter(|input| !input.is_null()) {
-            Some(input) => Message {
-                role: Role::User,
-                parts: form.wrapped(parts(input)),
-            },
-            None => Message::text(Role::User, definition.instructions.clone()),
-        },
-    );
+    messages.push(match task.input.as_ref().filter(|input| !input.is_null()) {
+        Some(input) => Message::new(Role::User, form.wrapped(parts(input))),
+        None => Message::text(Role::User, definition.instructions.clone()),
+    });
     // XML is asked for in words alone.
-    let asks_for_json = matches!(call.callee.wanted, Wanted::Json { .. });
+    let asks_for_json = matches!(wanted, Wanted::Json { .. });
     let schema = definition.output_schema.clone().filter(|_| asks_for_json);
     let demand = schema.map(|schema| Demand {
-        name: schema_name(call.function.name.as_str()),
+        name: schema_name(task.function.name.as_str()),
         schema,
         rung: Rung::NativeSchema,
+        as_given: None,
     });
-    ChatRequest { messages, demand }
+    ChatRequest {
+        messages,
+        demand,
+        ..ChatRequest::default()
+    }
 }
 
 /// How input and output are written.
@@ -99,10 +147,7 @@ fn demonstration(example: &Example, form: &Form<'_>) -> [Message; 2] {
         asked.insert(0, Part::Text(format!("{comment}\n")));
     }
     [
-        Message {
-            role: Role::User,
-            parts: joined(asked),
-        },
+        Message::new(Role::User, joined(asked)),
         Message::text(Role::Assistant, form.answer(&example.output)),
     ]
 }
@@ -160,7 +205,7 @@ fn joined(parts: Vec<Part>) -> Vec<Part> {
 }
 
 /// What every provider takes as the name of a schema.
-fn schema_name(function: &str) -> String {
+pub(super) fn schema_name(function: &str) -> String {
     let allowed = |char: char| {
         if char.is_ascii_alphanumeric() || char == '-' {
             char

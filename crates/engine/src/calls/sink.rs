@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{Json, SpanId};
+use domain::{Delta, Json, Kept, ModelName, Output, SpanId, Timestamp, ToolCallDelta};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -24,13 +24,15 @@ const MAX_SENT_BYTES: usize = 8 * 1024 * 1024;
 /// How long a reader may take nothing.
 pub(super) const STALLED: Duration = Duration::from_secs(30);
 
-/// How a structured answer is streamed.
+/// How an answer is streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamForm {
     /// Pieces of the JSON text, which concatenate to it.
     Raw,
     /// One leaf, or a piece of one string leaf, at a time.
     Leaves,
+    /// Text, and all that comes beside it.
+    Turn,
 }
 
 /// What a stream brings.
@@ -45,6 +47,8 @@ pub enum StreamEvent {
         /// What stands there.
         value: Json,
     },
+    /// What comes beside the text; never [`Delta::Text`] or [`Delta::End`], and only in the form [`StreamForm::Turn`].
+    Beside(Delta),
     /// The orderly end: the whole result.
     Done(Box<domain::CallResult>),
     /// The end in failure, after something was sent.
@@ -57,6 +61,10 @@ pub struct CallStream {
     pub span_id: SpanId,
     /// Whether the function has an output schema.
     pub is_structured: bool,
+    /// When the call began.
+    pub started: Timestamp,
+    /// Who answers, or began to.
+    pub model: ModelName,
     pub(super) events: mpsc::Receiver<StreamEvent>,
     pub(super) _caller_is_here: DropGuard,
 }
@@ -69,14 +77,16 @@ impl CallStream {
     }
 }
 
-/// Whether a stream begins, told once: before it does, a failure is told like a plain call's.
-pub(super) type Head = oneshot::Sender<Result<(), Error>>;
+/// Whether a stream begins, and who answers, told once: before it does, a failure is told like a plain call's.
+pub(super) type Head = oneshot::Sender<Result<ModelName, Error>>;
 
 /// Where the pieces of an answer go.
 pub(super) struct Sink {
     form: StreamForm,
     events: mpsc::Sender<StreamEvent>,
     head: Option<Head>,
+    /// Who answers, from the moment when anything can be passed on.
+    model: Option<ModelName>,
     /// The span's beginning, on its way to storage.
     begun: Option<JoinHandle<Committed>>,
     /// Fires when the reader has taken nothing for too long.
@@ -100,6 +110,7 @@ impl Sink {
             form,
             events,
             head: Some(head),
+            model: None,
             begun: Some(begun),
             stalled: CancellationToken::new(),
             slow: CancellationToken::new(),
@@ -126,7 +137,63 @@ impl Sink {
 
     /// Whether anything was passed on.
     pub(super) fn has_sent(&self) -> bool {
-        !self.sent.is_empty()
+        !self.sent.is_empty() || self.head.is_none()
+    }
+
+    /// Who answers. It has to be said before anything is passed on.
+    pub(super) fn is_answered_by(&mut self, model: &ModelName) {
+        self.model = Some(model.clone());
+    }
+
+    /// Passes on what comes beside the text, if the form has a place for it.
+    ///
+    /// # Errors
+    /// As [`Sink::text`].
+    pub(super) async fn beside(&mut self, delta: Delta) -> Result<(), Error> {
+        if self.form != StreamForm::Turn {
+            return Ok(());
+        }
+        for delta in split(delta) {
+            self.send(StreamEvent::Beside(delta)).await?;
+        }
+        Ok(())
+    }
+
+    /// Passes a kept answer on: a text in one piece, a value leaf by leaf.
+    ///
+    /// # Errors
+    /// As [`Sink::text`].
+    pub(super) async fn kept(&mut self, kept: &Kept) -> Result<(), Error> {
+        self.is_answered_by(&kept.model);
+        let beside = &kept.beside;
+        if let Some(logprobs) = &beside.logprobs {
+            self.beside(Delta::Logprobs(logprobs.clone())).await?;
+        }
+        if !beside.reasoning.is_empty() {
+            self.beside(Delta::Reasoning(beside.reasoning.clone()))
+                .await?;
+        }
+        match &kept.output {
+            Output::Message(text) => self.text(text).await?,
+            Output::Payload(value) => self.value(value).await?,
+            // They stand in the closing event.
+            Output::Images(_) => {}
+        }
+        if let Some(refusal) = &beside.refusal {
+            self.beside(Delta::Refusal(refusal.clone())).await?;
+        }
+        for (index, call) in beside.tool_calls.iter().enumerate() {
+            let whole = ToolCallDelta {
+                index,
+                begins: Some((call.id.clone(), call.name.clone())),
+                arguments: call.arguments.clone(),
+            };
+            self.beside(Delta::ToolCall(whole)).await?;
+        }
+        for url in &beside.images {
+            self.beside(Delta::Image(url.clone())).await?;
+        }
+        Ok(())
     }
 
     /// Passes text on.
@@ -147,7 +214,7 @@ impl Sink {
     /// As [`Sink::text`].
     pub(super) async fn piece(&mut self, piece: Piece) -> Result<(), Error> {
         match (self.form, piece.leaf) {
-            (StreamForm::Raw, _) => self.text(&piece.raw).await,
+            (StreamForm::Raw | StreamForm::Turn, _) => self.text(&piece.raw).await,
             (StreamForm::Leaves, None) => {
                 self.remember(&piece.raw);
                 Ok(())
@@ -164,7 +231,7 @@ impl Sink {
     /// # Errors
     /// As [`Sink::text`].
     pub(super) async fn value(&mut self, value: &Json) -> Result<(), Error> {
-        if self.form == StreamForm::Raw {
+        if self.form != StreamForm::Leaves {
             return self.text(value.text()).await;
         }
         self.remember(value.text());
@@ -206,17 +273,17 @@ impl Sink {
         within: Duration,
     ) {
         let event = match ending {
-            Ok(result) => StreamEvent::Done(Box::new(result)),
+            Ok(result) => {
+                self.is_answered_by(&result.model);
+                StreamEvent::Done(Box::new(result))
+            }
             Err(error) => match self.head.take() {
                 // Nothing was sent: the failure is told like a plain call's.
                 Some(head) => return drop(head.send(Err(error))),
                 None => StreamEvent::Failed(Box::new(error)),
             },
         };
-        if let Some(head) = self.head.take() {
-            // Who has left needs no word.
-            let _ = head.send(Ok(()));
-        }
+        self.begin();
         let _ = tokio::time::timeout(within, self.events.send(event)).await;
     }
 
@@ -228,6 +295,13 @@ impl Sink {
         }
     }
 
+    fn begin(&mut self) {
+        if let (Some(head), Some(model)) = (self.head.take(), self.model.clone()) {
+            // Who has left needs no word.
+            let _ = head.send(Ok(model));
+        }
+    }
+
     async fn send(&mut self, event: StreamEvent) -> Result<(), Error> {
         if self.head.is_some() {
             if let Err(cause) = self.settle().await {
@@ -235,9 +309,7 @@ impl Sink {
                 error.cause = Some(cause);
                 return Err(error);
             }
-            if let Some(head) = self.head.take() {
-                let _ = head.send(Ok(()));
-            }
+            self.begin();
         }
         let sending = self.events.send(event);
         tokio::pin!(sending);
@@ -273,6 +345,31 @@ fn leaves(value: &Json) -> Vec<Leaf> {
         }
     }
     leaves
+}
+
+/// What comes beside a text, in pieces of a measure; images and the like are one.
+fn split(delta: Delta) -> Vec<Delta> {
+    let cut = |text: &str, piece: fn(String) -> Delta| {
+        let parts = parts(text, MAX_EVENT_BYTES);
+        parts.map(|part| piece(part.to_owned())).collect()
+    };
+    match delta {
+        Delta::Reasoning(text) => cut(&text, Delta::Reasoning),
+        Delta::Refusal(text) => cut(&text, Delta::Refusal),
+        Delta::ToolCall(call) if call.arguments.len() > MAX_EVENT_BYTES => {
+            let mut begins = call.begins;
+            let parts = parts(&call.arguments, MAX_EVENT_BYTES);
+            let pieces = parts.map(|part| {
+                Delta::ToolCall(ToolCallDelta {
+                    index: call.index,
+                    begins: begins.take(),
+                    arguments: part.to_owned(),
+                })
+            });
+            pieces.collect()
+        }
+        other => vec![other],
+    }
 }
 
 /// A text in parts of at most so many bytes, cut between characters.

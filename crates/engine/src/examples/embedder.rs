@@ -6,8 +6,8 @@ use std::{
 };
 
 use domain::{
-    Cost, CostStatus, DatasetId, EmbeddingRequest, Entry, Json, ModelChoice, ModelName, ModelSpec,
-    ProjectScope, Span, SpanId, SpanKind, SpanWrite, Timestamp, TraceId, Usage,
+    Cost, CostStatus, DatasetId, Entry, Json, ModelChoice, ModelName, ModelSpec, ProjectScope,
+    Span, SpanId, SpanKind, SpanWrite, Timestamp, TraceId, Usage,
     seams::{Clock, Ids, Store},
 };
 use serde::Serialize;
@@ -15,9 +15,9 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    options::Options,
-    price::Prices,
-    route::{Reachable, Routes},
+    calls::{Errands, Spent},
+    embeddings::Embedding,
+    route::Stop,
     spans::SpanWriter,
 };
 
@@ -41,14 +41,13 @@ const NAME: &str = "few_shot";
 
 type Place = Option<(SpanId, TraceId)>;
 
-/// Makes vectors with one model.
+/// Makes vectors with one model: of a name that stands for several, the first that can be asked.
 pub(super) struct Embedder {
     store: Arc<dyn Store>,
-    routes: Arc<Routes>,
+    errands: Arc<Errands>,
     spans: SpanWriter,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
-    prices: Prices,
     spec: ModelSpec,
     places: Arc<Semaphore>,
     running: TaskTracker,
@@ -59,7 +58,8 @@ pub(super) struct Embedder {
 #[derive(Serialize)]
 struct Meta<'a> {
     purpose: &'static str,
-    model: &'a ModelName,
+    model: Option<&'a ModelName>,
+    attempts: usize,
     texts: usize,
     usage: Usage,
     cost: Cost,
@@ -69,18 +69,17 @@ struct Meta<'a> {
 impl Embedder {
     pub(super) fn new(
         store: Arc<dyn Store>,
-        routes: Arc<Routes>,
+        errands: Arc<Errands>,
         spans: SpanWriter,
         (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>),
-        (model, options): (ModelName, &Options),
+        model: ModelName,
     ) -> Self {
         Self {
             store,
-            routes,
+            errands,
             spans,
             clock,
             ids,
-            prices: Prices::new(&options.prices),
             spec: ModelSpec::One(ModelChoice::plain(model)),
             places: Arc::new(Semaphore::new(AT_A_TIME)),
             running: TaskTracker::new(),
@@ -88,23 +87,23 @@ impl Embedder {
         }
     }
 
-    /// The name that vectors are kept under.
-    pub(super) fn model(&self) -> &str {
-        self.spec.choices()[0].name.as_str()
+    /// The name that vectors are kept under: the model's that makes them now for this project, if one can be asked.
+    pub(super) async fn model(&self, scope: ProjectScope) -> Option<ModelName> {
+        let routes = self.errands.routes();
+        let route = routes.resolve_embedding(scope, &self.spec).await.ok()?;
+        let stop = route.into_iter().find(Stop::has_meaning)?;
+        Some(stop.name)
     }
 
-    /// The vector of an input, if it comes in time.
-    pub(super) async fn of_input(&self, sought: &Sought) -> Option<Vec<f32>> {
+    /// The vector of an input and whose it is, if it comes in time.
+    pub(super) async fn of_input(&self, sought: &Sought) -> Option<(ModelName, Vec<f32>)> {
         let texts = vec![text(&sought.input)];
-        let embedding = self.embed(sought.scope, texts, sought.below);
-        match tokio::time::timeout(PATIENCE, embedding).await {
-            Ok(Ok(mut vectors)) => vectors.pop(),
-            Ok(Err(reason)) => {
-                tracing::debug!(model.name = self.model(), reason, "an input got no vector");
-                None
-            }
-            Err(_) => {
-                tracing::debug!(model.name = self.model(), "an input's vector came too late");
+        let embedding = self.embed(sought.scope, texts, (sought.below, PATIENCE));
+        match embedding.await {
+            Ok((model, mut vectors)) => Some((model, vectors.pop()?)),
+            Err(reason) => {
+                let model = self.name();
+                tracing::debug!(model.name = model, reason, "an input got no vector");
                 None
             }
         }
@@ -134,7 +133,7 @@ impl Embedder {
             match outcome {
                 Ok(()) => turn.again_at_once(),
                 Err(reason) => {
-                    let model = embedder.model();
+                    let model = embedder.name();
                     tracing::debug!(model.name = model, reason, "examples got no vectors");
                 }
             }
@@ -163,12 +162,16 @@ impl Embedder {
                 return Ok(());
             }
             let texts = lacking.iter().map(|entry| text(&entry.input)).collect();
-            let vectors = self.embed(scope, texts, None).await?;
+            let (model, vectors) = self.embed(scope, texts, (None, Duration::MAX)).await?;
+            if !memory.is_of(&model) {
+                memory.forget().await.map_err(|error| error.to_string())?;
+                return Err("another model makes the vectors now".to_owned());
+            }
             let entries = lacking.iter().map(|entry| Entry::clone(entry));
             let vectors: Vec<_> = entries.zip(vectors).collect();
             let kept = self
                 .store
-                .keep_vectors(scope, dataset, self.model(), vectors.clone());
+                .keep_vectors(scope, dataset, model.as_str(), vectors.clone());
             kept.await.map_err(|error| error.to_string())?;
             let put = memory.alter(move |index| index.put_vectors(vectors)).await;
             put.map_err(|error| error.to_string())?;
@@ -176,27 +179,23 @@ impl Embedder {
         Ok(())
     }
 
-    /// The vectors of texts, all of one length and none without a direction; why not, otherwise.
+    /// The vectors of texts and whose they are, all of one length and none without a direction; why not, otherwise.
     async fn embed(
         &self,
         scope: ProjectScope,
         texts: Vec<String>,
-        below: Place,
-    ) -> Result<Vec<Vec<f32>>, String> {
-        let route = self.routes.resolve_embedding(scope, &self.spec).await;
-        let route = route.map_err(|error| error.to_string())?;
-        let stop = route.into_iter().next().ok_or("there is no route")?;
-        let reachable = stop.leads_to?;
-        if reachable.target.api_base.is_none() {
-            return Err("the model is built in".to_owned());
+        (below, within): (Place, Duration),
+    ) -> Result<(ModelName, Vec<Vec<f32>>), String> {
+        let (started, count) = (self.clock.now(), texts.len());
+        let errand = Embedding::to_compare(self.spec.clone(), texts);
+        let (outcome, spent) = self.errands.run_within(scope, &errand, within).await;
+        if spent.usage.total_tokens() > 0 {
+            let model = outcome.as_ref().ok().map(|(model, _)| model);
+            self.record((scope, below), started, (model, count), &spent);
         }
-        let count = texts.len();
-        let (started, request) = (self.clock.now(), EmbeddingRequest { input: texts });
-        let answer = reachable.provider.embed(&reachable.target, &request).await;
-        let answer = answer.map_err(|failure| failure.reason)?;
-        self.record(scope, &reachable, (started, count, answer.usage), below);
-        if are_usable(&answer.vectors, count) {
-            Ok(answer.vectors)
+        let (model, vectors) = outcome.map_err(|error| error.reason())?;
+        if are_usable(&vectors) {
+            Ok((model, vectors))
         } else {
             Err("the vectors cannot be used".to_owned())
         }
@@ -205,19 +204,19 @@ impl Embedder {
     /// Hands on a span of what was spent. Nobody waits for it.
     fn record(
         &self,
-        scope: ProjectScope,
-        reachable: &Reachable,
-        (started, texts, usage): (Timestamp, usize, Usage),
-        below: Place,
+        (scope, below): (ProjectScope, Place),
+        started: Timestamp,
+        (model, texts): (Option<&ModelName>, usize),
+        spent: &Spent,
     ) {
-        let bill = self.prices.bill(reachable.price.as_ref(), &usage, false);
         let meta = Meta {
             purpose: NAME,
-            model: &reachable.target.name,
+            model,
+            attempts: spent.attempts,
             texts,
-            usage,
-            cost: bill.cost,
-            cost_status: bill.status,
+            usage: spent.usage,
+            cost: spent.bill.cost,
+            cost_status: spent.bill.status,
         };
         let span = Span {
             id: self.ids.next().into(),
@@ -242,6 +241,11 @@ impl Embedder {
             }
         });
     }
+
+    /// What it was given as, for the log.
+    fn name(&self) -> &str {
+        self.spec.choices()[0].name.as_str()
+    }
 }
 
 /// What is embedded of a value: a string as it is, anything else as compact JSON; never nothing.
@@ -252,12 +256,10 @@ fn text(value: &Json) -> String {
     text
 }
 
-fn are_usable(vectors: &[Vec<f32>], count: usize) -> bool {
-    let Some(length) = vectors.first().map(Vec::len) else {
-        return false;
-    };
-    let is_usable = |vector: &Vec<f32>| vector.len() == length && has_direction(vector);
-    vectors.len() == count && length <= MAX_LENGTH && vectors.iter().all(is_usable)
+/// That they are as many as texts, and all of one length, is known.
+fn are_usable(vectors: &[Vec<f32>]) -> bool {
+    let is_usable = |vector: &Vec<f32>| vector.len() <= MAX_LENGTH && has_direction(vector);
+    vectors.iter().all(is_usable)
 }
 
 #[cfg(test)]
@@ -276,12 +278,9 @@ mod tests {
     }
 
     #[test]
-    fn vectors_must_be_as_many_as_texts_and_of_one_length() {
-        assert!(are_usable(&[vec![1.0, 0.0], vec![0.0, 1.0]], 2));
-        assert!(!are_usable(&[vec![1.0, 0.0]], 2));
-        assert!(!are_usable(&[vec![1.0, 0.0], vec![1.0]], 2));
-        assert!(!are_usable(&[vec![f32::NAN]], 1));
-        assert!(!are_usable(&[vec![0.0]], 1));
-        assert!(!are_usable(&[], 0));
+    fn vectors_must_have_a_direction() {
+        assert!(are_usable(&[vec![1.0, 0.0], vec![0.0, 1.0]]));
+        assert!(!are_usable(&[vec![1.0], vec![0.0]]));
+        assert!(!are_usable(&[vec![1.0; MAX_LENGTH + 1]]));
     }
 }

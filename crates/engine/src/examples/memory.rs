@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use domain::ModelName;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::error::Error;
@@ -20,6 +21,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(super) struct Memory {
     index: RwLock<Index>,
     summary: Mutex<Summary>,
+    /// Whose the vectors are.
+    model: Mutex<Option<ModelName>>,
     turn: Arc<tokio::sync::Mutex<()>>,
     filling: Mutex<Filling>,
 }
@@ -69,6 +72,26 @@ impl Memory {
     /// What it takes, for a cache that is bounded by it.
     pub(super) fn weight(&self) -> u32 {
         u32::try_from(self.summary().bytes).unwrap_or(u32::MAX)
+    }
+
+    /// Whether its vectors are a model's.
+    pub(super) fn is_of(&self, model: &ModelName) -> bool {
+        locked(&self.model).as_ref() == Some(model)
+    }
+
+    /// Whose its vectors are.
+    pub(super) fn model(&self) -> Option<ModelName> {
+        locked(&self.model).clone()
+    }
+
+    /// Its vectors are a model's from now on.
+    pub(super) fn put_model(&self, model: Option<ModelName>) {
+        *locked(&self.model) = model;
+    }
+
+    /// Everything is to be read anew.
+    pub(super) async fn forget(self: &Arc<Self>) -> Result<(), Error> {
+        self.alter(|index| index.version = 0).await
     }
 
     /// Waits until nobody else brings the index up to date.

@@ -11,13 +11,13 @@ mod words;
 use std::sync::Arc;
 
 use domain::{
-    DatasetId, Entry, EntryId, Example, Json, ProjectId, ProjectScope, SpanId, TraceId,
+    DatasetId, Entry, EntryId, Example, Json, ModelName, ProjectId, ProjectScope, SpanId, TraceId,
     seams::{Clock, Ids, Registry, Store},
 };
 use moka::{policy::EvictionPolicy, sync::Cache};
 use serde::Serialize;
 
-use crate::{error::Error, options::Options, route::Routes, spans::SpanWriter};
+use crate::{calls::Errands, error::Error, options::Options, spans::SpanWriter};
 
 use self::{
     embedder::Embedder,
@@ -95,7 +95,7 @@ impl Examples {
     /// Over the datasets in `store`; with vectors if the options name a model that makes them.
     pub(crate) fn new(
         store: &Arc<dyn Store>,
-        (routes, registry): (&Arc<Routes>, &dyn Registry),
+        (errands, registry): (&Arc<Errands>, &dyn Registry),
         spans: &SpanWriter,
         (clock, ids): (&Arc<dyn Clock>, &Arc<dyn Ids>),
         options: &Options,
@@ -114,15 +114,9 @@ impl Examples {
         };
         let model = model.filter(|model| model.split().is_none_or(|(name, _)| has_meaning(name)));
         let embedder = model.map(|model| {
-            let (store, routes) = (store.clone(), routes.clone());
+            let (store, errands) = (store.clone(), errands.clone());
             let seams = (clock.clone(), ids.clone());
-            Arc::new(Embedder::new(
-                store,
-                routes,
-                spans.clone(),
-                seams,
-                (model, options),
-            ))
+            Arc::new(Embedder::new(store, errands, spans.clone(), seams, model))
         });
         Self {
             store: store.clone(),
@@ -179,9 +173,13 @@ impl Examples {
             self.fill(embedder, sought, memory);
             return Ok(None);
         }
-        let Some(vector) = embedder.of_input(sought).await else {
+        let Some((model, vector)) = embedder.of_input(sought).await else {
             return Ok(None);
         };
+        if !memory.is_of(&model) {
+            memory.forget().await?;
+            return Ok(None);
+        }
         let (count, length) = (sought.count, vector.len());
         let found = memory
             .look(move |index| index.by_vector(vector, count))
@@ -219,17 +217,28 @@ impl Examples {
         if is_new_enough() {
             return Ok(memory);
         }
+        let model = match &self.embedder {
+            Some(embedder) => embedder.model(sought.scope).await,
+            None => None,
+        };
         let known = memory.summary();
-        let since = if known.is_worn { 0 } else { known.version };
-        let news = self.news(sought, since).await?;
+        let is_worn = known.is_worn || memory.model() != model;
+        let since = if is_worn { 0 } else { known.version };
+        let news = self.news(sought, since, model.as_ref()).await?;
         memory.take(turn, news).await?;
+        memory.put_model(model);
         self.memories.insert(key, memory.clone());
         Ok(memory)
     }
 
-    async fn news(&self, sought: &Sought, since: i64) -> Result<News, Error> {
+    async fn news(
+        &self,
+        sought: &Sought,
+        since: i64,
+        model: Option<&ModelName>,
+    ) -> Result<News, Error> {
         let (scope, dataset) = (sought.scope, sought.dataset);
-        let model = self.embedder.as_ref().map(|embedder| embedder.model());
+        let model = model.map(ModelName::as_str);
         let mut limit = FIRST_LOOK;
         loop {
             let changes = self

@@ -10,10 +10,11 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    price::{Bill, Prices, estimated_tokens, sent_tokens},
+    price::{Bill, Counted, Prices},
     route::{Reachable, Routes},
     schema::Schema,
     spans::SpanWriter,
+    tokens::{self, Received, Sent},
 };
 
 use super::Judged;
@@ -129,7 +130,10 @@ impl Judge {
     }
 
     async fn asked(&self, judged: &Judged) -> Result<(), String> {
-        let route = self.routes.resolve(judged.scope, Some(&self.spec)).await;
+        let route = self
+            .routes
+            .resolve_chat(judged.scope, Some(&self.spec))
+            .await;
         let route = route.map_err(|error| error.to_string())?;
         let stop = route.into_iter().next().ok_or("there is no route")?;
         let reachable = stop.leads_to?;
@@ -161,10 +165,12 @@ impl Judge {
                 name: NAME.to_owned(),
                 schema: SCHEMA.clone(),
                 rung,
+                as_given: None,
             };
             let request = ChatRequest {
                 messages: conversation(judged),
                 demand: Some(demand),
+                ..ChatRequest::default()
             };
             let generation = match provider.chat(target, &request).await {
                 Ok(generation) => generation,
@@ -174,7 +180,7 @@ impl Judge {
                 }
                 Err(failure) => return Err(failure.reason),
             };
-            self.book(reachable, &request, &generation, spent);
+            self.book(reachable, request, &generation, spent).await;
             match read(&generation.text) {
                 Some(observation) => return Ok(observation),
                 None if spent.answers < ANSWERS => {}
@@ -183,23 +189,24 @@ impl Judge {
         }
     }
 
-    fn book(
+    async fn book(
         &self,
         reachable: &Reachable,
-        request: &ChatRequest,
+        request: ChatRequest,
         generation: &Generation,
         spent: &mut Spent,
     ) {
-        let usage = generation
-            .usage
-            .unwrap_or_else(|| estimated(request, generation));
-        let is_estimated = generation.usage.is_none();
-        let bill = self
-            .prices
-            .bill(reachable.price.as_ref(), &usage, is_estimated);
+        let counted = if let Some(report) = &generation.usage {
+            Counted::Reported(report.clone())
+        } else {
+            let (sent, received) = (Sent::Chat(request.into()), Received::of(&generation.text));
+            let model = &reachable.target.model;
+            Counted::Estimated(tokens::usage(model, sent, received).await)
+        };
+        let bill = self.prices.bill(reachable.quote.as_ref(), &counted);
         spent.answers += 1;
-        spent.usage += usage;
-        spent.usage_estimated |= is_estimated;
+        spent.usage += *counted.usage();
+        spent.usage_estimated |= counted.is_estimated();
         let before = spent.bill.map(|bill| bill.cost).unwrap_or_default();
         let cost = Cost {
             generation: before.generation + bill.cost.generation,
@@ -299,14 +306,6 @@ fn read(answer: &str) -> Option<Observation> {
         score,
         observations: beginning(&verdict.observations, MAX_OBSERVATIONS_BYTES).to_owned(),
     })
-}
-
-fn estimated(request: &ChatRequest, generation: &Generation) -> Usage {
-    Usage {
-        input_tokens: sent_tokens(request),
-        output_tokens: estimated_tokens(&generation.text),
-        reasoning_tokens: 0,
-    }
 }
 
 /// At most so many bytes of a text.

@@ -2,6 +2,7 @@
 
 mod kept;
 mod metrics;
+mod reprice;
 mod saving;
 mod writer;
 
@@ -20,6 +21,7 @@ use crate::{
 
 pub(crate) use self::kept::kept;
 pub use self::metrics::{MetricChange, NewMetric};
+pub use self::reprice::{Change, Repriced, Repricing};
 pub(crate) use self::writer::{Committed, SpanWriter, SpanWriterTask, stopped};
 
 const MAX_NAME_CHARS: usize = 1024;

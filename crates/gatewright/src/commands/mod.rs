@@ -1,8 +1,11 @@
 //! The command line: which commands there are and what each is given.
 
+mod amount;
 mod config;
+mod models;
 mod project;
 mod serve;
+mod spans;
 mod table;
 mod token;
 
@@ -65,6 +68,26 @@ enum Command {
     /// Create, list and revoke tokens, which open projects
     #[command(subcommand, arg_required_else_help = true)]
     Token(TokenCommand),
+    /// Show what models cost, and whose word that is
+    #[command(subcommand, arg_required_else_help = true)]
+    Models(ModelsCommand),
+    /// Count the costs of recorded calls again
+    #[command(subcommand, arg_required_else_help = true)]
+    Spans(SpansCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum ModelsCommand {
+    /// List models with their prices, in USD per million tokens
+    List(models::List),
+    /// Print all that is known of a model's price
+    Show(models::Show),
+}
+
+#[derive(Debug, Subcommand)]
+enum SpansCommand {
+    /// Count the costs of recorded calls again by the prices that hold now, beside a running server too
+    Reprice(spans::Reprice),
 }
 
 #[derive(Debug, Subcommand)]
@@ -116,6 +139,15 @@ pub(crate) async fn run(cli: Cli, environment: BTreeMap<String, String>) -> anyh
         Command::Config { listen } => {
             sources.listen = listen;
             config::print(&sources)
+        }
+        Command::Models(ModelsCommand::List(asked)) => models::list(&sources, &asked),
+        Command::Models(ModelsCommand::Show(asked)) => models::show(&sources, &asked),
+        Command::Spans(SpansCommand::Reprice(asked)) => {
+            let (options, own) = crate::config::options_and_prices(&sources)?;
+            let opened = open(&sources).await?;
+            let done = spans::reprice(&opened, (&options, own), asked).await;
+            opened.store.close().await;
+            done
         }
         Command::Project(command) => {
             let opened = open(&sources).await?;

@@ -31,10 +31,10 @@ impl Key {
         Self::new(["providers", name, setting])
     }
 
-    /// The name of the provider that the key belongs to.
-    pub(crate) fn provider_name(&self) -> Option<&str> {
+    /// The section and the name in it that the key belongs to, where the operator gives the names.
+    pub(crate) fn named(&self) -> Option<(&str, &str)> {
         match self.segments()[..] {
-            ["providers", name, ..] => Some(name),
+            [section @ ("providers" | "projects"), name, ..] => Some((section, name)),
             _ => None,
         }
     }

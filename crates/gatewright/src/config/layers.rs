@@ -26,8 +26,9 @@ pub(crate) struct Layers {
     pub(crate) entries: IndexMap<Key, Entry>,
     /// What is in force where nobody says anything.
     defaults: IndexMap<Key, Entry>,
-    /// The named providers: those of the file in its order, then those of the environment.
-    pub(crate) providers: IndexSet<String>,
+    /// The providers and projects that are named, each with its section: those of the file in its order, then those of
+    /// the environment.
+    pub(crate) named: IndexSet<(String, String)>,
     /// What was refused.
     pub(crate) problems: Vec<String>,
 }
@@ -108,10 +109,8 @@ impl Layers {
             let Some(value) = values.get(name.get_ref().as_ref()) else {
                 continue;
             };
-            if let ["providers", provider] = key.segments()[..]
-                && value.is_table()
-            {
-                self.providers.insert(provider.to_owned());
+            if key.segments().len() == 2 && value.is_table() {
+                self.remember(&key);
             }
             match (value, place.get_ref().as_table()) {
                 (Value::Table(inner), Some(inner_places)) if !inner.is_empty() => {
@@ -147,22 +146,17 @@ impl Layers {
     fn key_of_variable(&self, name: &str) -> Option<Key> {
         let segments = name.strip_prefix(VARIABLE_PREFIX)?;
         let (section, rest) = segments.split_once("__")?;
-        let Some((provider, setting)) = rest.split_once("__").filter(|_| section == "PROVIDERS")
-        else {
+        let has_names = matches!(section, "PROVIDERS" | "PROJECTS");
+        let Some((name, setting)) = rest.split_once("__").filter(|_| has_names) else {
             return Some(Key::new(segments.split("__").map(str::to_lowercase)));
         };
         // A name in the file may have signs that a variable cannot have.
-        let named = self
-            .providers
-            .iter()
-            .find(|named| shouted(named) == provider);
-        let provider = named.cloned().unwrap_or_else(|| provider.to_lowercase());
+        let section = section.to_lowercase();
+        let mut named = self.named.iter().filter(|(known, _)| *known == section);
+        let named = named.find(|(_, named)| shouted(named) == name);
+        let name = named.map_or_else(|| name.to_lowercase(), |(_, named)| named.clone());
         let setting = setting.split("__").map(str::to_lowercase);
-        Some(Key::new(
-            ["providers".to_owned(), provider]
-                .into_iter()
-                .chain(setting),
-        ))
+        Some(Key::new([section, name].into_iter().chain(setting)))
     }
 
     /// Takes a value over what earlier layers say, if there is such a key and it has this type.
@@ -181,10 +175,15 @@ impl Layers {
             self.problems.push(problem::wrong_type(&key, &entry, kind));
             return;
         }
-        if let Some(provider) = key.provider_name() {
-            self.providers.insert(provider.to_owned());
-        }
+        self.remember(&key);
         self.entries.insert(key, entry);
+    }
+
+    /// That a provider or project was named.
+    fn remember(&mut self, key: &Key) {
+        if let Some((section, name)) = key.named() {
+            self.named.insert((section.to_owned(), name.to_owned()));
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod check;
 mod key;
 mod layers;
 mod options;
+mod prices;
 mod problem;
 mod schema;
 mod secrets;
@@ -16,7 +17,8 @@ mod tests;
 
 use std::{collections::BTreeMap, fmt::Display, path::PathBuf, time::Duration};
 
-use domain::{ProjectName, Secret};
+use domain::{ProjectName, Secret, seams};
+use engine::OwnPrices;
 use indexmap::IndexMap;
 use tracing_subscriber::EnvFilter;
 
@@ -64,7 +66,10 @@ pub(crate) struct Config {
     /// `GATEWRIGHT_LOG`: what is logged. It is a valid filter.
     pub(crate) log_filter: String,
     log_filter_is_given: bool,
-    keys: IndexMap<String, ProviderKey>,
+    /// What the file says that `prices.file` names.
+    pub(crate) own_prices: OwnPrices,
+    keys: IndexMap<String, Vec<ProviderKey>>,
+    provider_settings: IndexMap<String, BTreeMap<String, String>>,
     layers: Layers,
 }
 
@@ -89,8 +94,10 @@ impl Config {
         };
         let environment = &sources.environment;
         let keys = secrets::provider_keys(&options, environment, &mut layers);
+        let provider_settings = secrets::provider_settings(environment);
         let master_key = secrets::master_key(&options, environment, &mut layers);
         let problems = &mut layers.problems;
+        let own_prices = own_prices(&options, problems);
         let bootstrap_tokens = secrets::bootstrap_tokens(environment, problems);
         let given_filter = given_log_filter(environment, problems);
         let problems = std::mem::take(&mut layers.problems);
@@ -100,7 +107,9 @@ impl Config {
             bootstrap_tokens,
             log_filter: given_filter.unwrap_or(DEFAULT_LOG_FILTER).to_owned(),
             log_filter_is_given: given_filter.is_some(),
+            own_prices,
             keys,
+            provider_settings,
             layers,
         };
         accepted(problems, Some(config))
@@ -112,21 +121,26 @@ impl Config {
             models: self.options.models.clone(),
             calls: self.options.calls.clone(),
             prices: self.options.prices.clone(),
+            own_prices: self.own_prices.clone(),
             observer: self.options.observer.clone(),
             feedback: self.options.feedback,
+            projects: self.options.projects.clone(),
             request_timeout: Duration::from_secs_f64(self.options.upstream.timeout_seconds),
         }
     }
 
     /// What the providers are told, their keys included.
     pub(crate) fn provider_options(&self) -> providers::Options {
-        let keys = self
-            .keys
-            .iter()
-            .map(|(name, found)| (name.clone(), found.key.clone()));
+        let key = |found: &ProviderKey| seams::Key {
+            secret: found.key.clone(),
+            weight: found.weight,
+        };
+        let keys = self.keys.iter();
+        let keys = keys.map(|(name, found)| (name.clone(), found.iter().map(key).collect()));
         providers::Options {
             providers: self.options.providers.clone(),
             keys: keys.collect(),
+            settings: self.provider_settings.clone(),
             egress: self.options.egress.clone(),
             upstream: self.options.upstream.clone(),
         }
@@ -146,6 +160,25 @@ impl Config {
         };
         Problems(vec![problem])
     }
+}
+
+/// Reads the options and the prices that they name: for commands that need no secret.
+///
+/// # Errors
+/// Everything that is wrong.
+pub(crate) fn options_and_prices(sources: &Sources) -> Result<(Options, OwnPrices), Problems> {
+    let options = options(sources)?;
+    let mut problems = Vec::new();
+    let own = own_prices(&options, &mut problems);
+    accepted(problems, Some((options, own)))
+}
+
+fn own_prices(options: &Options, problems: &mut Vec<String>) -> OwnPrices {
+    let own = prices::read(options.prices.file.as_deref());
+    own.unwrap_or_else(|faults| {
+        problems.extend(faults);
+        OwnPrices::default()
+    })
 }
 
 fn settle(sources: &Sources) -> (Layers, Option<Options>) {

@@ -28,6 +28,9 @@ pub(crate) struct Options {
     /// In the file's order.
     #[serde(default)]
     pub(crate) providers: IndexMap<String, providers::ProviderOptions>,
+    /// By name, in the file's order.
+    #[serde(default)]
+    pub(crate) projects: IndexMap<String, engine::ProjectOptions>,
     pub(crate) secrets: SecretsOptions,
     pub(crate) log: LogOptions,
 }
@@ -80,8 +83,8 @@ pub(crate) fn read(layers: &mut Layers) -> Option<Options> {
 
 fn document(layers: &Layers) -> Table {
     let mut document = schema::sections();
-    for provider in &layers.providers {
-        table_at(&mut document, &["providers", provider]);
+    for (section, name) in &layers.named {
+        table_at(&mut document, &[section, name]);
     }
     for (key, entry) in &layers.entries {
         if let [outer @ .., name] = &key.segments()[..] {

@@ -9,8 +9,8 @@ use crate::config::key::Key;
 
 /// The defaults and the reference in one.
 pub(crate) const DEFAULTS: &str = include_str!("../config.default.toml");
-/// What stands for a provider's name in the reference.
-const ANY_PROVIDER: &str = "NAME";
+/// What stands for a provider's or a project's name in the reference.
+const ANY_NAME: &str = "NAME";
 
 /// The type of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     Number,
     Flag,
     List,
+    /// Tables, each with the same few members.
+    Tables,
 }
 
 impl Kind {
@@ -33,6 +35,9 @@ impl Kind {
             Self::List => value
                 .as_array()
                 .is_some_and(|items| items.iter().all(Value::is_str)),
+            Self::Tables => value
+                .as_array()
+                .is_some_and(|items| items.iter().all(Value::is_table)),
         }
     }
 
@@ -44,6 +49,7 @@ impl Kind {
             Self::Number => "a number",
             Self::Flag => "true or false",
             Self::List => "a list of texts such as [\"a\", \"b\"]",
+            Self::Tables => "a list of tables such as [{ env = \"NAME\", weight = 2 }]",
         }
     }
 
@@ -52,6 +58,7 @@ impl Kind {
             Value::Integer(_) => Self::Whole,
             Value::Float(_) => Self::Number,
             Value::Boolean(_) => Self::Flag,
+            Value::Array(items) if items.iter().any(Value::is_table) => Self::Tables,
             Value::Array(_) => Self::List,
             _ => Self::Text,
         }
@@ -64,7 +71,7 @@ static KEYS: LazyLock<IndexMap<Key, Kind>> = LazyLock::new(|| {
     keys
 });
 
-/// All keys in the order of the reference; those of providers under the name `NAME`.
+/// All keys in the order of the reference; those of providers and projects under the name `NAME`.
 pub(crate) fn keys() -> impl Iterator<Item = &'static Key> {
     KEYS.keys()
 }
@@ -108,9 +115,11 @@ pub(crate) fn nearest(unknown: &Key) -> Key {
             + alike(&section, &first(known))
             + alike(unknown.last(), known.last())
     };
-    let candidates = keys().map(|known| match unknown.provider_name() {
-        Some(name) => renamed(known, ANY_PROVIDER, name),
-        None => known.clone(),
+    let candidates = keys().map(|known| match (unknown.named(), known.named()) {
+        (Some((section, name)), Some((same, _))) if section == same => {
+            renamed(known, ANY_NAME, name)
+        }
+        _ => known.clone(),
     });
     candidates
         .max_by(|one, other| score(one).total_cmp(&score(other)))
@@ -153,13 +162,13 @@ fn collect(table: &Table, at: &Key, keys: &mut IndexMap<Key, Kind>) {
 }
 
 fn as_reference(key: &Key) -> Key {
-    match key.provider_name() {
-        Some(name) => renamed(key, name, ANY_PROVIDER),
+    match key.named() {
+        Some((_, name)) => renamed(key, name, ANY_NAME),
         None => key.clone(),
     }
 }
 
-/// The key with another provider's name.
+/// The key with another name in its section.
 fn renamed(key: &Key, from: &str, to: &str) -> Key {
     let mut segments = key.segments();
     if let Some(name) = segments.get_mut(1).filter(|name| **name == from) {

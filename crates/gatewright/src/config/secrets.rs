@@ -11,7 +11,7 @@ use std::{
 use domain::{ProjectName, Secret};
 use engine::{MasterKey, token};
 use indexmap::IndexMap;
-use providers::ProviderOptions;
+use providers::{Holds, ProviderOptions, Variable};
 
 use crate::config::{
     key::{Key, Origin},
@@ -35,11 +35,13 @@ pub(crate) enum MasterKeySource {
     BesideStore(PathBuf),
 }
 
-/// A provider's key and the place that it was found at.
+/// One of a provider's keys and the place that it was found at.
 #[derive(Debug, Clone)]
 pub(crate) struct ProviderKey {
     /// The key.
     pub(crate) key: Secret,
+    /// How often it is taken, relative to the others.
+    pub(crate) weight: u32,
     /// For `gatewright config`.
     pub(crate) found_in: String,
 }
@@ -47,43 +49,149 @@ pub(crate) struct ProviderKey {
 /// The environment.
 pub(crate) type Environment = BTreeMap<String, String>;
 
-/// The keys of all providers that have one: by what the configuration says of a provider, else by its usual variable.
+/// The keys of all providers that have some: by what the configuration says of a provider, else by its usual variables.
 pub(crate) fn provider_keys(
     options: &Options,
     environment: &Environment,
     layers: &mut Layers,
-) -> IndexMap<String, ProviderKey> {
+) -> IndexMap<String, Vec<ProviderKey>> {
     let mut keys = IndexMap::new();
     for (name, provider) in &options.providers {
-        let found = match declared_key(name, provider, environment) {
+        let found = match declared_keys(name, provider, environment) {
             Ok(found) => found,
             Err((setting, reason)) => {
                 layers.refuse(&Key::provider(name, setting), &reason);
                 continue;
             }
         };
-        if let Some(key) = found {
-            keys.insert(name.clone(), key);
+        if !found.is_empty() {
+            keys.insert(name.clone(), found);
         }
     }
-    for (name, variable) in providers::key_variables() {
-        let declared = options.providers.get(name);
-        let has_own =
-            |given: &ProviderOptions| given.api_key_env.is_some() || given.api_key_file.is_some();
-        if keys.contains_key(name) || declared.is_some_and(has_own) {
+    let mut members: IndexMap<&str, Members> = IndexMap::new();
+    for Variable {
+        provider,
+        name,
+        holds,
+    } in providers::variables()
+    {
+        let declared = options.providers.get(provider);
+        if keys.contains_key(provider) || declared.is_some_and(has_own_keys) {
             continue;
         }
-        match from_variable(environment, variable) {
-            Ok(Some(key)) => {
-                keys.insert(name.to_owned(), key);
+        let found = match holds {
+            Holds::Key => from_variable(environment, name),
+            Holds::KeyFile => given(environment, name)
+                .map(|path| from_file(Path::new(path.trim())))
+                .transpose(),
+            Holds::KeyMember(member) => {
+                if let Some(text) = given(environment, name) {
+                    let members = members.entry(provider).or_default();
+                    let value = text.trim().into();
+                    members.values.insert(member.to_owned(), value);
+                    members.found_in.push(name);
+                }
+                Ok(None)
             }
-            Ok(None) => {}
+            Holds::Setting(_) => Ok(None),
+        };
+        match found {
+            Ok(found) => {
+                keys.extend(found.map(|key| (provider.to_owned(), vec![key])));
+            }
             Err(reason) => layers
                 .problems
-                .push(format!("the environment variable {variable} {reason}")),
+                .push(format!("the environment variable {name} {reason}")),
+        }
+    }
+    for (provider, Members { values, found_in }) in members {
+        if !keys.contains_key(provider) {
+            let key = ProviderKey {
+                key: Secret::new(serde_json::Value::Object(values).to_string()),
+                weight: 1,
+                found_in: format!("environment {}", found_in.join(", ")),
+            };
+            keys.insert(provider.to_owned(), vec![key]);
         }
     }
     keys
+}
+
+/// A key that is found in several variables.
+#[derive(Default)]
+struct Members {
+    values: serde_json::Map<String, serde_json::Value>,
+    found_in: Vec<&'static str>,
+}
+
+/// The settings of providers that stand in their usual variables.
+pub(crate) fn provider_settings(
+    environment: &Environment,
+) -> IndexMap<String, BTreeMap<String, String>> {
+    let mut settings: IndexMap<String, BTreeMap<String, String>> = IndexMap::new();
+    for variable in providers::variables() {
+        if let Holds::Setting(setting) = variable.holds
+            && let Some(value) = given(environment, variable.name)
+        {
+            let mine = settings.entry(variable.provider.to_owned()).or_default();
+            let value = value.trim().to_owned();
+            mine.entry(setting.to_owned()).or_insert(value);
+        }
+    }
+    settings
+}
+
+const fn has_own_keys(given: &ProviderOptions) -> bool {
+    given.api_key_env.is_some() || given.api_key_file.is_some() || given.keys.is_some()
+}
+
+/// The keys that a provider's own section leads to, or the setting at fault and why.
+fn declared_keys(
+    name: &str,
+    provider: &ProviderOptions,
+    environment: &Environment,
+) -> Result<Vec<ProviderKey>, (&'static str, String)> {
+    let Some(listed) = &provider.keys else {
+        let key = declared_key(name, provider, environment)?;
+        return Ok(key.into_iter().collect());
+    };
+    let refused = |reason: String| ("keys", reason);
+    if provider.api_key_env.is_some() || provider.api_key_file.is_some() {
+        let reason = "is given beside `api_key_env` or `api_key_file`; one of them is enough";
+        return Err(refused(reason.to_owned()));
+    }
+    if listed.is_empty() {
+        return Err(refused("lists no key".to_owned()));
+    }
+    let mut keys = Vec::with_capacity(listed.len());
+    for (position, listed) in listed.iter().enumerate() {
+        let refused =
+            |reason: String| refused(format!("has no usable entry {}: {reason}", position + 1));
+        if !(1..=1000).contains(&listed.weight) {
+            return Err(refused("its `weight` is not between 1 and 1000".to_owned()));
+        }
+        let found = match (&listed.env, &listed.file) {
+            (Some(variable), None) if !problem::is_variable_name(variable) => {
+                Err("its `env` is not the name of an environment variable".to_owned())
+            }
+            (Some(variable), None) => match from_variable(environment, variable) {
+                Ok(Some(key)) => Ok(key),
+                Ok(None) => {
+                    Err("its `env` names an environment variable that is not set".to_owned())
+                }
+                Err(reason) => Err(format!(
+                    "its `env` names an environment variable that {reason}"
+                )),
+            },
+            (None, Some(path)) => from_file(path).map_err(|reason| format!("its `file` {reason}")),
+            _ => Err("it needs an `env` or a `file`".to_owned()),
+        };
+        keys.push(ProviderKey {
+            weight: listed.weight,
+            ..found.map_err(refused)?
+        });
+    }
+    Ok(keys)
 }
 
 /// The key that a provider's own section leads to, or the setting at fault and why.
@@ -129,19 +237,34 @@ fn from_variable(environment: &Environment, variable: &str) -> Result<Option<Pro
     };
     let found_in = Origin::Environment(variable.to_owned()).to_string();
     let key = usable(text)?;
-    Ok(Some(ProviderKey { key, found_in }))
+    Ok(Some(ProviderKey {
+        key,
+        weight: 1,
+        found_in,
+    }))
 }
 
 fn from_file(path: &Path) -> Result<ProviderKey, String> {
     let text = fs::read_to_string(path).map_err(|fault| format!("cannot be read: {fault}"))?;
     let key = usable(&text).map_err(|reason| format!("names a file that {reason}"))?;
     let found_in = format!("file {}", path.display());
-    Ok(ProviderKey { key, found_in })
+    Ok(ProviderKey {
+        key,
+        weight: 1,
+        found_in,
+    })
 }
 
-/// A key that can be sent in a header.
+/// A key that can be sent in a header; or credentials of several members, as one line of JSON.
 fn usable(text: &str) -> Result<Secret, String> {
     let key = text.trim();
+    if key.starts_with('{') {
+        let credentials: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(key).map_err(|_| "holds no key: what begins with `{` is JSON")?;
+        return Ok(Secret::new(
+            serde_json::Value::Object(credentials).to_string(),
+        ));
+    }
     if key.is_empty() || key.len() > KEY_BYTES || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(format!(
             "holds no key: a key is 1 to {KEY_BYTES} visible ASCII characters"

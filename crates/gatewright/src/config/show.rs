@@ -11,23 +11,22 @@ impl Config {
     pub(crate) fn lines(&self) -> Vec<String> {
         let entries = &self.layers.entries;
         let mut lines = Vec::new();
-        for key in schema::keys().filter(|key| key.provider_name().is_none()) {
+        for key in schema::keys().filter(|key| key.named().is_none()) {
             if let Some(Entry { value, origin }) = entries.get(key) {
                 lines.push(line(key, value, origin));
             }
         }
-        for provider in &self.layers.providers {
+        for (section, name) in &self.layers.named {
             let mine = entries
                 .iter()
-                .filter(|(key, _)| key.provider_name() == Some(provider));
+                .filter(|(key, _)| key.named() == Some((section, name)));
             lines.extend(mine.map(|(key, Entry { value, origin })| line(key, value, origin)));
         }
-        for (name, found) in &self.keys {
-            lines.push(line(
-                format!("providers.{name}.key"),
-                SECRET,
-                &found.found_in,
-            ));
+        for (name, keys) in &self.keys {
+            for found in keys {
+                let key = format!("providers.{name}.key");
+                lines.push(line(key, SECRET, &found.found_in));
+            }
         }
         lines.push(self.master_key_line());
         for (project, _) in &self.bootstrap_tokens {

@@ -197,7 +197,7 @@ fn keys_come_from_the_section_or_else_from_the_usual_variable() {
 
     let keys: Vec<(&str, &str)> = keys
         .iter()
-        .map(|(name, key)| (name.as_str(), key.expose()))
+        .map(|(name, key)| (name.as_str(), key[0].secret.expose()))
         .collect();
     assert_eq!(
         keys,
@@ -592,7 +592,9 @@ fn a_missing_file_is_named() {
 fn a_refusal_by_another_crate_gets_its_place() {
     let config = given("egress.allow = [\"nonsense\"]", &[]).load();
 
-    let fault = providers::registry(config.provider_options())
+    let clock: std::sync::Arc<dyn domain::seams::Clock> =
+        std::sync::Arc::new(domain::seams::SystemClock);
+    let fault = providers::registry(config.provider_options(), &clock)
         .err()
         .unwrap();
     let Problems(problems) = config.refusal(&fault);

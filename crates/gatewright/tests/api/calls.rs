@@ -884,7 +884,8 @@ async fn usage_is_counted_where_the_provider_gives_none() {
             &answer.body["usage"]["input_tokens"],
             &answer.body["usage"]["output_tokens"]
         ),
-        (&json!(4), &json!(2))
+        (&json!(5), &json!(2)),
+        "a token has three digits at most"
     );
     assert_eq!(
         server.api().span(&answer).await["meta"]["usage_estimated"],

@@ -327,3 +327,156 @@ fn nonsense_arguments_are_refused_with_exit_code_2() {
     }
     assert!(!shell.0.path().join("gatewright-data").exists());
 }
+
+#[test]
+fn models_are_listed_by_provider() {
+    let shell = Shell::new();
+
+    let none = shell.run(&["models", "list"]);
+    let one = shell.run_with(&["models", "list"], &[("VOYAGE_API_KEY", "x")]);
+    let named = shell.run(&["models", "list", "--provider", "voyage"]);
+    let all = shell.run(&["models", "list", "--all"]);
+
+    let table = "MODEL          FOR        INPUT  OUTPUT  TAKES  PRICE FROM\n\
+                 offline/echo   chat       0      0              book\n\
+                 offline/embed  embedding  0      0       8191   book\n\
+                 offline/json   chat       0      0              book\n";
+    assert_eq!(none, Ran::expect(0, table, ""));
+    let words = |ran: &Ran, name: &str| {
+        let line = ran.stdout.lines().find(|line| line.starts_with(name));
+        line.map(|line| {
+            line.split_whitespace()
+                .skip(1)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+    };
+    for ran in [&one, &named, &all] {
+        let expected = "embedding 0.06 0 32000 book";
+        assert_eq!(words(ran, "voyage/voyage-4 ").as_deref(), Some(expected));
+    }
+    assert_eq!(
+        words(&one, "offline/json").is_some(),
+        words(&named, "offline/json").is_none()
+    );
+    assert_eq!(words(&named, "openai/"), None);
+    assert!(
+        words(&all, "azure/gpt-4o ")
+            .unwrap()
+            .ends_with("book, about")
+    );
+    assert_eq!(
+        words(&all, "mistral/mistral-ocr-latest").unwrap(),
+        "ocr 0.004 per page book"
+    );
+    assert!(!shell.0.path().join("gatewright-data").exists());
+}
+
+#[test]
+fn a_model_is_shown_with_its_price_and_whose_word_that_is() {
+    let shell = Shell::new();
+    let prices = "[models.\"openai/gpt-4o\"]\ninput = 2\noutput = \"8.5\"\nabove = { tokens = 9, input = 3, output = 4 }\n";
+    fs::write(shell.0.path().join("prices.toml"), prices).unwrap();
+    let file = [("GATEWRIGHT_PRICES__FILE", "prices.toml")];
+
+    let long = shell.run(&["models", "show", "openai/gpt-5.4"]);
+    let dated = shell.run(&["models", "show", "openai/gpt-4o-2099-01-31"]);
+    let region = shell.run(&[
+        "models",
+        "show",
+        "bedrock/deepseek.v3.2",
+        "--region",
+        "eu-north-1",
+    ]);
+    let about = shell.run(&["models", "show", "azure/gpt-4o"]);
+    let page = shell.run(&["models", "show", "mistral/mistral-ocr-latest"]);
+    let free = shell.run(&["models", "show", "openrouter/a/b:free"]);
+    let own = shell.run_with(&["models", "show", "OpenAI/gpt-4o"], &file);
+    let elsewhere = shell.run_with(
+        &["models", "show", "openai/gpt-4o"],
+        &[(
+            "GATEWRIGHT_PROVIDERS__OPENAI__API_BASE",
+            "http://localhost:1",
+        )],
+    );
+    let unknown = shell.run(&["models", "show", "openai/gtp-4o"]);
+    let nonsense = shell.run(&["models", "show", "gpt-4o"]);
+
+    for (ran, parts) in [
+        (
+            &long,
+            &[
+                "openai/gpt-5.4\nprice from the book (20",
+                "): openai/gpt-5.4, by its own name\n  input           2.5 USD per million tokens\n  cached input    0.25 USD",
+                "  for inputs of more than 272000 tokens\n  input           5 USD",
+                "  takes           1050000 tokens\n  gives           128000 tokens\n  knows           schema, tools, vision\n",
+                "  source          https://developers.openai.com/api/docs/pricing\n",
+            ][..],
+        ),
+        (&dated, &["): openai/gpt-4o, by the rule `dated`\n"]),
+        (
+            &region,
+            &[
+                "): bedrock/deepseek.v3.2 in eu-north-1, by its own name\n  input           0.74 USD",
+            ],
+        ),
+        (
+            &about,
+            &[
+                "  note            a deployment's name",
+                "  exact           no: costs have the status `estimated`\n",
+            ],
+        ),
+        (&page, &["\n  per page        0.004 USD\n"]),
+        (&free, &["nothing is charged, by the rule `free :free`"]),
+        (
+            &own,
+            &[
+                "openai/gpt-4o\nprice from `prices.file` (prices.toml-",
+                "which goes before the book\n  input           2 USD per million tokens\n  output          8.5 USD",
+                "  for inputs of more than 9 tokens\n  input           3 USD",
+                "\nprice from the book (20",
+            ],
+        ),
+        (
+            &elsewhere,
+            &["the book does not hold here: `providers.openai.api_base` is another address"],
+        ),
+    ] {
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        for part in parts {
+            assert!(ran.stdout.contains(part), "{part:?} in {}", ran.stdout);
+        }
+    }
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (1, ""));
+    assert!(
+        unknown.stderr.contains("the book has `openai/gpt-4o`, "),
+        "{}",
+        unknown.stderr
+    );
+    assert_eq!(nonsense.code, 1);
+}
+
+#[test]
+fn a_bad_price_is_named_with_its_file_and_key() {
+    let shell = Shell::new();
+    fs::write(
+        shell.0.path().join("prices.toml"),
+        "[models.\"openai/gpt-4o\"]\ninput = \"two\"\noutput = 1\n",
+    )
+    .unwrap();
+
+    for command in [
+        &["serve"][..],
+        &["config"],
+        &["models", "list"],
+        &["spans", "reprice", "--since", "2026-01-01"],
+    ] {
+        let ran = shell.run_with(command, &[("GATEWRIGHT_PRICES__FILE", "prices.toml")]);
+
+        let stderr = "error: prices.toml:2: bad value for `models.\"openai/gpt-4o\".input`: an amount in USD such as \
+                      \"2.5\" is needed\n";
+        assert_eq!(ran, Ran::expect(2, "", stderr), "{command:?}");
+    }
+    assert!(!shell.0.path().join("gatewright-data").exists());
+}

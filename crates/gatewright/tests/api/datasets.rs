@@ -333,9 +333,11 @@ async fn with_an_embedding_model_meaning_decides() {
             "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
             &upstream.base_url(),
         ),
-        ("GATEWRIGHT_MODELS__DEFAULT_EMBEDDING", "house/embed"),
+        ("GATEWRIGHT_MODELS__DEFAULT_EMBEDDING", "vectors"),
     ]);
     let api = server.api();
+    let alias = json!({"name": "vectors", "fallback_models": ["nobody/x", "house/embed"]});
+    api.post("/v2/models/aliases", alias).await;
     let (f, dataset) = function(&api, json!({
         "name": "f", "instructions": "x", "model": "house/tiny", "configuration": {"invocation.few_shot.count": 1},
     })).await;

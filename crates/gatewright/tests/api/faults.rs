@@ -1,16 +1,13 @@
 //! Twelve kinds of faulty answer on each rung of the ladder, and what the caller gets: the table of
 //! `docs/structured-output.md`.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use testkit::{Answer, Received, Script, Upstream};
 
-use crate::server::Server;
+use crate::{docs, server::Server};
 
 const GOOD: &str = r#"{"name": "Ada", "age": 36}"#;
 const RUNGS: [&str; 4] = ["native_schema", "forced_tool", "json_mode", "prompt"];
-const MARKS: [&str; 2] = ["<!-- faults -->\n", "<!-- /faults -->"];
 
 /// A kind of faulty answer: what it is called, what the model says, why it stopped.
 struct Kind(&'static str, &'static str, &'static str);
@@ -156,7 +153,7 @@ async fn faulty_answers_become_the_value_or_an_error_on_every_rung() {
 
     let table = rows.join("\n") + "\n";
     println!("{table}");
-    hold_page(&table);
+    docs::hold("structured-output.md", "faults", &table);
 }
 
 /// What the caller got, in words. A wrong value fails the test.
@@ -187,18 +184,4 @@ fn outcome(body: &Value, meta: &Value, rung: &str) -> String {
         }
         (attempts, _) => format!("value at attempt {attempts}"),
     }
-}
-
-/// The page shows this very table.
-fn hold_page(table: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/structured-output.md");
-    let page = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once(MARKS[0]).unwrap();
-    let (shown, after) = rest.split_once(MARKS[1]).unwrap();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let page = format!("{before}{}{table}{}{after}", MARKS[0], MARKS[1]);
-        std::fs::write(&path, page).unwrap();
-        return;
-    }
-    assert_eq!(shown, table, "`UPDATE_DOCS=1` writes the page anew");
 }

@@ -1,9 +1,9 @@
 //! `/v2/models/custom`: `interface.md` section 5.
 
 use serde_json::{Value, json};
-use testkit::{Answer, Upstream};
+use testkit::{Answer, Script, Upstream};
 
-use crate::server::Server;
+use crate::server::{Answer as Answered, Server};
 
 fn path(model: &Value) -> String {
     format!("/v2/models/custom/{}", model["id"].as_str().unwrap())
@@ -403,7 +403,7 @@ async fn what_cannot_be_called_is_said_at_the_call() {
             "not allowed",
         ),
         (
-            json!({"name": "images", "identifier": "openai/x", "type": "image"}),
+            json!({"name": "vectors", "identifier": "openai/x", "type": "embedding"}),
             "type",
         ),
         (
@@ -441,4 +441,306 @@ async fn what_cannot_be_called_is_said_at_the_call() {
             format!("BadRequestError: {reason}")
         );
     }
+}
+
+#[tokio::test]
+async fn a_registration_that_cannot_be_used_is_kept_with_a_warning() {
+    let server = Server::start();
+    let api = server.api();
+    let warning = |answer: &Answered| {
+        let warning = answer.headers.get("x-gatewright-warning");
+        warning.map(|warning| warning.to_str().unwrap().to_owned())
+    };
+    let cases = [
+        (
+            json!({"name": "a", "identifier": "openai/m", "extra": {"protocol": "morse"}}),
+            "unknown protocol `morse`",
+        ),
+        (
+            json!({"name": "b", "identifier": "nobody/m"}),
+            "set `extra.api_base`",
+        ),
+        (
+            json!({"name": "c", "identifier": "openai/m", "extra": {"timeout_seconds": "soon"}}),
+            "`extra.timeout_seconds` has the wrong type",
+        ),
+    ];
+
+    for (body, expected) in cases {
+        let name = body["name"].clone();
+        let registered = api.post("/v2/models/custom", body).await;
+        let function = json!({"name": name, "instructions": "x", "model": name});
+        let function = api.function(function).await;
+        let called = api.call(&function, json!({})).await;
+
+        assert_eq!(registered.status.as_u16(), 200);
+        assert!(
+            warning(&registered).unwrap().contains(expected),
+            "{registered:?}"
+        );
+        assert_eq!(called.class(), "BadRequestError");
+        let reason = called.body["detail"]["reason"].as_str().unwrap();
+        assert!(reason.contains(expected), "{reason}");
+    }
+    let fine = json!({"name": "d", "identifier": "openai/m", "extra": {"api_base": "http://127.0.0.1:9/v1"}});
+    let fine = api.post("/v2/models/custom", fine).await;
+    assert_eq!(warning(&fine), None);
+}
+
+#[tokio::test]
+async fn a_project_may_use_what_the_operator_lists_and_what_it_pays_for_itself() {
+    let upstream = Upstream::start(Answer::text("hi")).await;
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_EGRESS__ALLOW",
+            &format!("[\"{}\"]", upstream.authority()),
+        ),
+        (
+            "GATEWRIGHT_PROVIDERS__LOCAL__API_BASE",
+            &upstream.base_url(),
+        ),
+        (
+            "GATEWRIGHT_PROJECTS__ALPHA__MODELS",
+            "[\"local/small*\", \"offline/echo\"]",
+        ),
+    ]);
+    let api = server.api();
+    api.post(
+        "/v2/models/custom",
+        json!({"name": "mine", "identifier": "local/big"}),
+    )
+    .await;
+    let paid = json!({"name": "paid", "identifier": "local/huge", "api_key": "k", "extra": {"api_base": upstream.base_url()}});
+    api.post("/v2/models/custom", paid).await;
+    let ask = async |api: &crate::server::Api, model: Value| {
+        let name = format!(
+            "f-{}",
+            model
+                .to_string()
+                .replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+        );
+        let function = json!({"name": format!("{name}x"), "instructions": "x", "model": model});
+        let function = api.function(function).await;
+        api.call(&function, json!({})).await
+    };
+
+    for model in [
+        json!("local/small-1"),
+        json!("offline/echo"),
+        json!("paid"),
+        json!(["local/big", "local/small"]),
+    ] {
+        assert_eq!(
+            ask(&api, model.clone()).await.status.as_u16(),
+            200,
+            "{model}"
+        );
+    }
+    for model in [json!("local/big"), json!("mine"), json!("offline/json")] {
+        let refused = ask(&api, model).await;
+        assert_eq!(refused.class(), "BadRequestError");
+        let reason = refused.body["detail"]["reason"].as_str().unwrap();
+        assert!(reason.contains("`projects.alpha.models`"), "{reason}");
+    }
+    let other = server.api_with(crate::server::BETA);
+    assert_eq!(ask(&other, json!("local/big")).await.status.as_u16(), 200);
+}
+
+#[tokio::test]
+async fn a_refused_key_gives_way_to_another_one() {
+    let script = Script::by(|request| {
+        let key = request.headers.get("authorization").unwrap();
+        if key == "Bearer good-key-2" {
+            Answer::text("hi")
+        } else {
+            Answer::error(401, "bad key")
+        }
+    });
+    let upstream = Upstream::start(script).await;
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_PROVIDERS__LOCAL__API_BASE",
+            &upstream.base_url(),
+        ),
+        (
+            "GATEWRIGHT_PROVIDERS__LOCAL__KEYS",
+            "[{ env = \"ONE\", weight = 9 }, { env = \"TWO\" }]",
+        ),
+        ("ONE", "bad-key-1"),
+        ("TWO", "good-key-2"),
+    ]);
+    let api = server.api();
+    let function = json!({"name": "f", "instructions": "x", "model": "local/m"});
+    let function = api.function(function).await;
+
+    let first = api.call(&function, json!({})).await;
+    let second = api.call(&function, json!({})).await;
+
+    assert_eq!((first.status.as_u16(), second.status.as_u16()), (200, 200));
+    // The bad key was tried once, and rests.
+    assert_eq!(upstream.requests().len(), 3);
+    assert_eq!(api.span(&first).await["meta"]["attempts"], json!(1));
+}
+
+#[tokio::test]
+async fn a_model_of_images_answers_with_images_alone() {
+    let made = json!({"created": 1, "data": [{"url": "https://h/1.png"}, {"b64_json": "aGk="}]});
+    let upstream = Upstream::start(Answer::body(200, &made)).await;
+    let server = Server::start_with(&[(
+        "GATEWRIGHT_EGRESS__ALLOW",
+        &format!("[\"{}\"]", upstream.authority()),
+    )]);
+    let api = server.api();
+    let model = json!({
+        "name": "painter", "identifier": "openai/paint-1", "type": "image",
+        "extra": {"api_base": upstream.base_url(), "cost_per_image": 0.04},
+    });
+    api.post("/v2/models/custom", model).await;
+    let model = json!({"name": "painter", "options": {"size": "64x64"}});
+    let function = json!({"name": "paint", "instructions": "A picture of:", "model": model});
+    let function = api.function(function).await;
+
+    let called = api.call(&function, json!({"input": "a cat"})).await;
+
+    assert_eq!(called.status.as_u16(), 200, "{}", called.text);
+    assert_eq!(called.body["images"], json!(["https://h/1.png", "aGk="]));
+    assert_eq!(called.body["message"], Value::Null);
+    assert_eq!(called.body["json_payload"], Value::Null);
+    assert_eq!(called.body["cost"]["total"], json!(0.08));
+    assert_eq!(api.span(&called).await["output"], called.body["images"]);
+    let sent = &upstream.requests()[0];
+    assert_eq!(sent.path, "/v1/images/generations");
+    let expected = json!({"model": "paint-1", "prompt": "A picture of:\n\na cat", "size": "64x64"});
+    assert_eq!(sent.json(), expected);
+}
+
+fn names(page: &Value) -> Vec<&str> {
+    let items = page["data"].as_array().unwrap();
+    items
+        .iter()
+        .map(|item| item["name"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn all_models_are_listed_custom_ones_first() {
+    let server = Server::start_with(&[("OPENAI_API_KEY", "sk-x"), ("MISTRAL_API_KEY", "x")]);
+    let api = server.api();
+    for body in [
+        json!({"name": "zeta", "identifier": "openai/gpt-4o-2099-01-01", "extra": {"region": "here"}}),
+        json!({"name": "alpha", "identifier": "any/thing", "extra": {"api_base": "https://api.example/v1", "input_cost_per_token": 1e-6}}),
+        json!({"name": "beta", "identifier": "openai/gpt-4o", "extra": {"api_base": "https://api.example/v1"}}),
+    ] {
+        assert_eq!(api.post("/v2/models/custom", body).await.status, 200);
+    }
+
+    let first = api.get("/v2/models?limit=4").await.body;
+    let all = first["meta"]["total_count"].as_u64().unwrap();
+    assert_eq!(
+        first["data"],
+        json!([
+            {"hosting_provider": "any", "name": "alpha", "location": "custom", "input_cost_per_token": 1e-6, "output_cost_per_token": 0.0},
+            {"hosting_provider": "openai", "name": "beta", "location": "custom", "input_cost_per_token": null, "output_cost_per_token": null},
+            {"hosting_provider": "openai", "name": "zeta", "location": "here", "input_cost_per_token": 2.5e-6, "output_cost_per_token": 1e-5},
+            {"hosting_provider": "mistral", "name": "mistral/codestral-2508", "location": "global", "input_cost_per_token": 3e-7, "output_cost_per_token": 9e-7},
+        ])
+    );
+    let (mut found, mut offset) = (Vec::new(), 0);
+    while offset < all {
+        let page = api.get(&format!("/v2/models?offset={offset}")).await.body;
+        assert_eq!(page["meta"]["total_count"], all);
+        found.extend(page["data"].as_array().unwrap().clone());
+        offset += 100;
+    }
+    assert_eq!(found.len() as u64, all);
+    let configured: Vec<&str> = found[3..]
+        .iter()
+        .map(|item| item["name"].as_str().unwrap())
+        .collect();
+    assert!(configured.is_sorted() && !configured.iter().any(|name| name.contains('#')));
+    for name in [
+        "offline/json",
+        "openai/gpt-4o",
+        "openai/text-embedding-3-small",
+        "mistral/mistral-ocr-latest",
+    ] {
+        assert!(configured.contains(&name), "{name}");
+    }
+    assert!(configured.iter().all(|name| !name.starts_with("groq/")));
+    let ocr = found
+        .iter()
+        .find(|item| item["name"] == "mistral/mistral-ocr-latest")
+        .unwrap();
+    assert_eq!(ocr["input_cost_per_token"], Value::Null);
+    let beyond = api.get(&format!("/v2/models?offset={all}")).await.body;
+    assert_eq!(beyond, json!({"meta": {"total_count": all}, "data": []}));
+    let beta = server.api_with(crate::server::BETA);
+    assert_eq!(
+        beta.get("/v2/models?limit=1").await.body["meta"]["total_count"],
+        all - 3
+    );
+    for query in ["limit=0", "limit=101", "offset=-1"] {
+        assert_eq!(
+            api.get(&format!("/v2/models?{query}")).await.status,
+            422,
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn at_another_address_only_what_the_operator_names_is_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let prices = folder.path().join("prices.toml");
+    std::fs::write(&prices, "[models.\"mine/llama\"]\ninput = 1\noutput = 2\n[models.\"openai/*\"]\ninput = 3\noutput = 4\n").unwrap();
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_PROVIDERS__MINE__API_BASE",
+            "http://localhost:1/v1",
+        ),
+        ("GATEWRIGHT_PROVIDERS__MINE__REGION", "cellar"),
+        (
+            "GATEWRIGHT_PROVIDERS__OPENAI__API_BASE",
+            "http://localhost:1/v1",
+        ),
+        ("GATEWRIGHT_PRICES__FILE", prices.to_str().unwrap()),
+        ("GATEWRIGHT_MODELS__DEFAULT", "mine/llama"),
+        ("GATEWRIGHT_MODELS__DEFAULT_EMBEDDING", "openai/embed"),
+    ]);
+
+    let page = server.api().get("/v2/models").await.body;
+
+    let expected = [
+        "mine/llama",
+        "offline/echo",
+        "offline/embed",
+        "offline/json",
+        "openai/embed",
+        "openai/gpt-4.1-mini",
+    ];
+    assert_eq!(names(&page), expected);
+    assert_eq!(
+        page["data"][0],
+        json!({"hosting_provider": "mine", "name": "mine/llama", "location": "cellar", "input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6})
+    );
+    assert_eq!(page["data"][5]["output_cost_per_token"], 4e-6);
+}
+
+#[tokio::test]
+async fn a_project_sees_the_configured_models_that_it_may_use() {
+    let server = Server::start_with(&[("GATEWRIGHT_PROJECTS__ALPHA__MODELS", "[\"offline/e*\"]")]);
+    let api = server.api();
+
+    let page = api.get("/v2/models?limit=1").await.body;
+
+    assert_eq!(
+        (&page["meta"]["total_count"], names(&page)),
+        (&json!(2), vec!["offline/echo"])
+    );
+    let beta = server
+        .api_with(crate::server::BETA)
+        .get("/v2/models")
+        .await
+        .body;
+    assert_eq!(beta["meta"]["total_count"], 3);
 }

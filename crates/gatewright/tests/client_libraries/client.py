@@ -39,6 +39,8 @@ UNTYPED = {
     ("functions.update", 409), ("language_models.update_custom", 409), ("language_models.update_alias", 409),
     ("spans.create", 409),
 }
+# Where it raises an error of no class of its own.
+CLASSLESS = {("embeddings.create", 422), ("embeddings.create", 502)}
 # What the server sends and this client does not read, everywhere or in some places.
 UNREAD = {
     "is_v3", "provider", "type", "feedback", "beta.evaluation", "invocation.stream.failover",
@@ -155,6 +157,7 @@ class Client:
     def refused(self, status, kind, operation, **arguments):
         """Checks that an operation raises the client's error for this refusal; returns its detail."""
         wanted = errors.APIError if (operation, status) in UNTYPED else TYPED.get(status, errors.APIError)
+        wanted = errors.Error if (operation, status) in CLASSLESS else wanted
         try:
             self(operation, **arguments)
         except errors.OpperError as error:

@@ -476,6 +476,45 @@ async function anAliasStandsForItsList(client) {
   await client.refused(400, "BadRequestError", "functions.call", made.id, { input: "x" });
 }
 
+async function textsBecomeVectors(client) {
+  const [op, texts] = ["embeddings.create", ["a small boat", "the sea"]];
+  const one = await client.call(op, { input: texts[0] });
+  const both = await client.call(op, { input: texts });
+  const span = await client.span(client.header("x-span-id"));
+  same([one.model, both.model], ["offline/embed", "offline/embed"]);
+  same(both.data.map(({ index, embedding }) => [index, embedding.length]), [[0, 1536], [1, 1536]]);
+  same([one.data[0], one.usage], [both.data[0], { prompt_tokens: 3, total_tokens: 3 }]);
+  same([span.type, span.input, span.meta.count], ["embedding", texts, 2]);
+  const short = await client.call(op, { input: texts, model: { name: "offline/embed", options: { dimensions: 3 } } });
+  same(short.data.map(({ embedding }) => embedding.length), [3, 3]);
+  for (const model of ["offline/embed", ["offline/fail-cut", "offline/embed"], null]) {
+    same((await client.call(op, { input: "x", model })).model, "offline/embed");
+  }
+  await client.faulty([["body", "input"]], op, { input: [] });
+  await client.faulty([["body", "input", 1]], op, { input: ["x", ""] });
+  const long = { input: ["x", " a".repeat(8192)] };
+  const { reason } = await client.refused(400, "ContextWindowExceededError", op, long);
+  assert.match(reason, /index 1.* 8192 /);
+  await client.refused(502, "UpstreamError", op, { input: "x", model: "offline/fail-cut" });
+}
+
+async function textsArePutInOrder(client) {
+  const [op, query] = ["rerank.documents", "What is the capital of France?"];
+  const texts = ["Berlin is the capital of Germany.", "Bananas are yellow.", "The capital of France is Paris."];
+  const documents = texts.map((text, place) => ({ text, metadata: { place } }));
+  const given = { query, documents, model: "offline/rerank" };
+  const whole = await client.call(op, given);
+  same([client.header("x-span-id"), whole.model, whole.cost.total], [whole.id, "offline/rerank", 0]);
+  same(whole.results.map(({ index, document }) => [index, document]), [2, 0, 1].map((place) => [place, documents[place]]));
+  const best = await client.call(op, { ...given, topK: 1, returnDocuments: false, maxChunksPerDoc: null });
+  same(best.results.map(({ index, document }) => [index, document]), [[2, null]]);
+  await client.faulty([["body", "documents"]], op, { ...given, documents: [] });
+  await client.faulty([["body", "top_k"]], op, { ...given, topK: 0 });
+  await client.refused(400, "BadRequestError", op, { ...given, model: "nobody/x" });
+  const { data } = await client.call("rerank.listModels");
+  same(data.find(({ name }) => name === "offline/rerank").costPerRequest, 0);
+}
+
 async function everyOperationWantsAToken(client) {
   const operations = [
     ...functionOperations(), ...modelOperations(), ...aliasOperations(), ...datasetOperations(), ...spanOperations(),
@@ -484,7 +523,8 @@ async function everyOperationWantsAToken(client) {
     ["languageModels.registerCustom", { name: "x", identifier: "a/b" }], ["languageModels.listCustom"],
     ["languageModels.getCustomByName", "x"],
     ["languageModels.createAlias", { name: "x", fallbackModels: ["a/b"] }], ["languageModels.listAliases"],
-    ["languageModels.getAliasByName", "x"],
+    ["languageModels.getAliasByName", "x"], ["embeddings.create", { input: "x" }], ["rerank.listModels"],
+    ["rerank.documents", { query: "x", documents: [], model: "a/b" }],
   ];
   for (const httpBearer of ["wrong-token-0123456789-abcdef", undefined]) {
     const stranger = new Client(client.build, { httpBearer });
@@ -529,6 +569,8 @@ const TOUR = [
   aCustomModelIsCalledUntilItIsDeleted,
   aliasesAreMadeFoundAndChanged,
   anAliasStandsForItsList,
+  textsBecomeVectors,
+  textsArePutInOrder,
   ...streams.TOUR,
   ...records.TOUR,
   everyOperationWantsAToken,

@@ -449,6 +449,44 @@ def an_alias_stands_for_its_list(client):
     client.refused(400, "BadRequestError", "functions.call", function_id=function.id, input="x")
 
 
+def texts_become_vectors(client):
+    op, texts = "embeddings.create", ["a small boat", "the sea"]
+    one, both = client(op, input=texts[0]), client(op, input=texts)
+    same((one.model, both.model), ("offline/embed", "offline/embed"))
+    same([(item["index"], len(item["embedding"])) for item in both.data], [(0, 1536), (1, 1536)])
+    same((one.data[0], one.usage), (both.data[0], {"prompt_tokens": 3, "total_tokens": 3}))
+    span = client.span(client.came.headers["x-span-id"])
+    same((span.type, span.input, span.meta["count"]), ("embedding", texts, 2))
+    short = client(op, input=texts, model={"name": "offline/embed", "options": {"dimensions": 3}})
+    same([len(item["embedding"]) for item in short.data], [3, 3])
+    for model in ("offline/embed", ["offline/fail-cut", "offline/embed"], None):
+        same(client(op, input="x", model=model).model, "offline/embed")
+    same(client.faults(op, input=[]), [["body", "input"]])
+    same(client.faults(op, input=["x", ""]), [["body", "input", 1]])
+    detail = client.refused(400, "ContextWindowExceededError", op, input=["x", " a" * 8192])
+    assert "index 1" in detail["reason"] and "8192" in detail["reason"], detail
+    client.refused(502, "UpstreamError", op, input="x", model="offline/fail-cut")
+
+
+def texts_are_put_in_order(client):
+    op, query = "rerank.documents", "What is the capital of France?"
+    texts = ["Berlin is the capital of Germany.", "Bananas are yellow.", "The capital of France is Paris."]
+    documents = [{"text": text, "metadata": {"place": place}} for place, text in enumerate(texts)]
+    given = {"query": query, "documents": documents, "model": "offline/rerank"}
+    whole = client(op, **given)
+    same(client.came.headers["x-span-id"], whole.id)
+    same([result.index for result in whole.results], [2, 0, 1])
+    same([result.document.model_dump() for result in whole.results], [documents[place] for place in (2, 0, 1)])
+    same((whole.model, whole.cost.total), ("offline/rerank", 0.0))
+    best = client(op, **given, top_k=1, return_documents=False, max_chunks_per_doc=None)
+    same([(result.index, result.document) for result in best.results], [(2, None)])
+    same(client.faults(op, **{**given, "documents": []}), [["body", "documents"]])
+    same(client.faults(op, **given, top_k=0), [["body", "top_k"]])
+    client.refused(400, "BadRequestError", op, **{**given, "model": "nobody/x"})
+    listed = {model.name: model for model in client("rerank.list_models").data}
+    same(listed["offline/rerank"].cost_per_request, 0.0)
+
+
 def every_operation_wants_a_token(client):
     operations = [
         *function_operations(), *model_operations(), *alias_operations(), *dataset_operations(), *span_operations(),
@@ -459,6 +497,8 @@ def every_operation_wants_a_token(client):
         ("language_models.get_custom_by_name", {"name": "x"}),
         ("language_models.create_alias", {"name": "x", "fallback_models": ["a/b"]}),
         ("language_models.list_aliases", {}), ("language_models.get_alias_by_name", {"name": "x"}),
+        ("embeddings.create", {"input": "x"}), ("rerank.list_models", {}),
+        ("rerank.documents", {"query": "x", "documents": [], "model": "a/b"}),
     ]
     for token in ("wrong-token-0123456789-abcdef", None):
         stranger = Client(client.synchronous, token=token)
@@ -503,6 +543,8 @@ TOUR = [
     a_custom_model_is_called_until_it_is_deleted,
     aliases_are_made_found_and_changed,
     an_alias_stands_for_its_list,
+    texts_become_vectors,
+    texts_are_put_in_order,
     *streams.TOUR,
     *records.TOUR,
     every_operation_wants_a_token,

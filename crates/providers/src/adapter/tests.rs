@@ -28,7 +28,7 @@ async fn ask(host: &Host) -> Result<Deltas, ProviderError> {
     };
     let request = ChatRequest {
         messages: vec![Message::text(Role::User, "x")],
-        demand: None,
+        ..ChatRequest::default()
     };
     provider.chat_stream(&target, &request).await
 }
@@ -202,4 +202,24 @@ async fn compression_is_not_asked_for_and_does_not_hold_events_back() {
     let asked = host.requests.recv().await.unwrap();
     assert!(asked.contains("accept-encoding: identity\r\n"), "{asked}");
     assert!(asked.contains("accept: text/event-stream, application/json\r\n"));
+}
+
+#[test]
+fn a_key_is_missed_at_the_hosts_own_address_alone() {
+    let own = "https://api.cohere.com/v2";
+    let at = |api_base: &str| needs_key(&target(api_base), own, "CO_API_KEY");
+    let keyed = Target {
+        key: Some(domain::Secret::new("k")),
+        ..target(own)
+    };
+
+    let missing = at(own).unwrap_err();
+
+    assert_eq!(missing.kind, Kind::Misconfigured);
+    assert_eq!(
+        missing.reason,
+        "the provider `p` wants a key: set `CO_API_KEY` for the server, or give the model a key of its own"
+    );
+    assert!(at("http://localhost:8000/v2").is_ok());
+    assert!(needs_key(&keyed, own, "CO_API_KEY").is_ok());
 }

@@ -1,11 +1,9 @@
 //! Vectors by feature hashing: words, and the letters in them, so that similar texts are near.
 
 use domain::{
-    EmbeddingRequest, Embeddings, JsonObject, Usage,
+    EmbeddingRequest, Embeddings, JsonObject,
     seams::{ProviderError, ProviderErrorKind},
 };
-
-use crate::count::estimated_tokens;
 
 const DIMENSIONS: usize = 1536;
 const MAX_DIMENSIONS: usize = 8192;
@@ -23,10 +21,7 @@ pub(super) fn embeddings(
     let vector = |text: &String| vector(text, dimensions);
     Ok(Embeddings {
         vectors: request.input.iter().map(vector).collect(),
-        usage: Usage {
-            input_tokens: estimated_tokens(&request.input),
-            ..Usage::default()
-        },
+        usage: None,
     })
 }
 

@@ -1,7 +1,7 @@
-//! The built-in provider: chat and embeddings with no network and no key.
+//! The built-in provider: chat, embeddings and reranking with no network and no key.
 //!
 //! It is not a language model. `echo` repeats, `json` makes up values that satisfy the output schema, `embed` hashes
-//! words, and `fail-…` fails on purpose, for those who test how they take it. The same request gives the same answer.
+//! words, `rerank` counts those that texts share with a query, and `fail-…` fails on purpose, for those who test how they take it. The same request gives the same answer.
 
 mod embed;
 mod fits;
@@ -10,24 +10,27 @@ mod generate;
 mod leaf;
 mod model;
 mod pattern;
+mod rerank;
 mod schema;
 mod stream;
 
 use async_trait::async_trait;
 use domain::{
-    ChatRequest, Deltas, EmbeddingRequest, Embeddings, FinishReason, Generation, Message, Part,
-    Role, Rung,
+    ChatRequest, Deltas, EmbeddingRequest, Embeddings, FinishReason, Generation, ImageRequest,
+    Images, Message, Part, RerankRequest, Reranking, Role, Rung,
     seams::{Provider, ProviderError, ProviderErrorKind as Kind, Target},
 };
 use serde_json::Value;
 
-use crate::compatible::RUNGS;
+use crate::{adapter::lacks, compatible::RUNGS};
 use model::{Broken, Fail, Model};
 
 /// The provider's name, and its dialect's.
 pub(crate) const NAME: &str = "offline";
 /// The model to start with: it answers with and without an output schema.
 pub(crate) const DEFAULT_MODEL: &str = "json";
+/// The model that makes vectors.
+pub(crate) const EMBEDDING_MODEL: &str = "embed";
 
 /// What a broken answer looks like. A conversation that holds it has been answered badly before.
 const BROKEN_JSON: &str = r#"{"offline": "this answer breaks off"#;
@@ -45,7 +48,7 @@ impl Provider for Offline {
     ) -> Result<Generation, ProviderError> {
         let model = Model::parse(&target.model).ok_or_else(|| unknown(target))?;
         match model {
-            Model::Embed => Err(unknown(target)),
+            Model::Embed | Model::Rerank => Err(unknown(target)),
             Model::Echo => Ok(says(answer(request, echo))),
             Model::Json => Ok(says(answer(request, json))),
             Model::Fail(fail) => failing(fail, target, request).await,
@@ -74,19 +77,62 @@ impl Provider for Offline {
         &RUNGS
     }
 
+    fn reads_as_given(&self, _: &Target) -> bool {
+        false
+    }
+
+    fn warnings(&self, _: &Target, _: &ChatRequest) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn check(&self, _: &Target) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    fn embedding_batch(&self, _: &Target) -> usize {
+        2048
+    }
+
+    async fn generate_images(
+        &self,
+        target: &Target,
+        _: &ImageRequest,
+    ) -> Result<Images, ProviderError> {
+        Err(lacks(target, "images"))
+    }
+
+    async fn rerank(
+        &self,
+        target: &Target,
+        request: &RerankRequest,
+    ) -> Result<Reranking, ProviderError> {
+        let model = Model::parse(&target.model);
+        if model != Some(Model::Rerank) {
+            failing_beside_chats(model, target).await?;
+        }
+        Ok(rerank::reranking(request))
+    }
+
     async fn embed(
         &self,
         target: &Target,
         request: &EmbeddingRequest,
     ) -> Result<Embeddings, ProviderError> {
-        match Model::parse(&target.model) {
-            Some(Model::Embed) => {}
-            Some(Model::Fail(Fail::Status(status))) => return Err(of_status(status)),
-            Some(Model::Fail(Fail::Cut)) => return Err(cut()),
-            Some(Model::Fail(Fail::Delay(delay))) => wait(delay, target).await?,
-            _ => return Err(unknown(target)),
+        let model = Model::parse(&target.model);
+        if model != Some(Model::Embed) {
+            failing_beside_chats(model, target).await?;
         }
         embed::embeddings(&target.options, request)
+    }
+}
+
+/// The failures that are not about what a chat says; a late answer is a good one after all.
+async fn failing_beside_chats(model: Option<Model>, target: &Target) -> Result<(), ProviderError> {
+    match model {
+        Some(Model::Fail(Fail::Status(status))) => Err(of_status(status)),
+        Some(Model::Fail(Fail::Cut)) => Err(cut()),
+        Some(Model::Fail(Fail::Delay(delay))) => wait(delay, target).await,
+        _ => Err(unknown(target)),
     }
 }
 
@@ -143,9 +189,7 @@ fn bad_at_first(request: &ChatRequest, times: Option<usize>, bad: &str) -> Strin
 fn says(text: impl Into<String>) -> Generation {
     Generation {
         text: text.into(),
-        refusal: None,
-        finish_reason: FinishReason::Stop,
-        usage: None,
+        ..Generation::default()
     }
 }
 
@@ -256,10 +300,11 @@ fn of_status(status: u16) -> ProviderError {
 
 fn unknown(target: &Target) -> ProviderError {
     let reason = format!(
-        "the offline provider has no model `{}` for this; chats: {}; embeddings: {}",
+        "the offline provider has no model `{}` for this; chats: {}; embeddings: embed, {}; reranking: rerank, {}",
         target.model,
         model::CHATS,
-        model::EMBEDDINGS,
+        model::FAILS,
+        model::FAILS,
     );
     ProviderError {
         status: Some(404),

@@ -6,9 +6,8 @@ use std::time::Duration;
 pub(super) const CHATS: &str = "echo, json, fail-status-<400..599>, fail-delay-<milliseconds>, fail-cut, \
      fail-json, fail-json-<times>, fail-schema, fail-schema-<times>, fail-empty, fail-refusal, fail-length, \
      fail-stream-cut-<pieces>, fail-stream-stall-<pieces>, fail-stream-error-<pieces>";
-/// What embeds.
-pub(super) const EMBEDDINGS: &str =
-    "embed, fail-status-<400..599>, fail-delay-<milliseconds>, fail-cut";
+/// What fails beside chats.
+pub(super) const FAILS: &str = "fail-status-<400..599>, fail-delay-<milliseconds>, fail-cut";
 
 /// A model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +18,8 @@ pub(super) enum Model {
     Json,
     /// Hashes texts to vectors.
     Embed,
+    /// Puts texts in order by the words that they share with a query.
+    Rerank,
     /// Fails on purpose.
     Fail(Fail),
 }
@@ -64,6 +65,7 @@ impl Model {
             "echo" => Some(Self::Echo),
             "json" => Some(Self::Json),
             "embed" => Some(Self::Embed),
+            "rerank" => Some(Self::Rerank),
             _ => Fail::parse(name.strip_prefix("fail-")?).map(Self::Fail),
         }
     }

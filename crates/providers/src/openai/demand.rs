@@ -2,14 +2,16 @@
 //!
 //! What a client wrote out itself among its options wins over what we would ask for.
 
-use domain::{Demand, Json, Rung, seams::Target};
+use std::borrow::Cow;
+
+use domain::{ChatRequest, Demand, Json, Rung, seams::Target};
 use serde::Serialize;
 
 use super::{
     joining::{Calls, Joining},
     strict, wrap,
 };
-use crate::{adapter::Manner, wire::Fault};
+use crate::{adapter::Manner, compatible, wire::Fault};
 
 const RESPONSE_FORMAT: &str = "response_format";
 /// Options that say how an answer is to be given. With one of them, a host that refuses may well refuse the client's.
@@ -26,6 +28,8 @@ const CLIENTS: [&str; 5] = [
 pub(crate) struct Reading {
     form: Form,
     calls: Calls,
+    /// Whether the calls of the answer are the caller's.
+    has_tools: bool,
     /// Whether the request has members that only the demand put there.
     is_demanding: bool,
 }
@@ -43,8 +47,18 @@ enum Form {
 }
 
 impl Reading {
+    /// The same of a request that has tools of the caller, or none.
+    pub(super) fn beside_tools(self, has_tools: bool) -> Self {
+        Self { has_tools, ..self }
+    }
+
+    /// Whether the calls of the answer are of the caller's tools, and no part of its text.
+    pub(super) const fn has_tools(&self) -> bool {
+        self.has_tools
+    }
+
     /// Reads the content of a message.
-    pub(super) fn content(&self, text: String) -> String {
+    pub(crate) fn content(&self, text: String) -> String {
         match &self.form {
             Form::Filled(schema) => strict::emptied(schema, text),
             Form::Bare | Form::Wrapped => text,
@@ -52,12 +66,12 @@ impl Reading {
     }
 
     /// Joins the content and the calls of the answer to its text.
-    pub(super) fn joining(&self) -> Joining {
+    pub(crate) fn joining(&self) -> Joining {
         Joining::new(self.calls, matches!(self.form, Form::Wrapped))
     }
 
     /// The fault of the answer, which may be about the demand.
-    pub(super) fn fault(&self, fault: Fault) -> Fault {
+    pub(crate) fn fault(&self, fault: Fault) -> Fault {
         if self.is_demanding {
             fault.of_demanding()
         } else {
@@ -67,10 +81,25 @@ impl Reading {
 }
 
 /// Members of the body.
-type Members = Vec<(&'static str, Json)>;
+pub(crate) type Members = Vec<(&'static str, Json)>;
+
+/// The request's demand, on a rung that can be stood on: among the caller's tools none can be forced for us, so the next
+/// lower one is asked.
+pub(super) fn standing<'a>(target: &Target, request: &'a ChatRequest) -> Option<Cow<'a, Demand>> {
+    let demand = request.demand.as_ref()?;
+    if request.tools.is_empty() || demand.rung != Rung::ForcedTool {
+        return Some(Cow::Borrowed(demand));
+    }
+    let mut rungs = compatible::of(target).rungs.iter();
+    let lower = rungs.find(|lower| **lower > demand.rung);
+    Some(Cow::Owned(Demand {
+        rung: lower.copied().unwrap_or(Rung::Prompt),
+        ..demand.clone()
+    }))
+}
 
 /// Words a demand.
-pub(super) fn worded(
+pub(crate) fn worded(
     target: &Target,
     demand: Option<&Demand>,
     manner: Manner,
@@ -79,13 +108,15 @@ pub(super) fn worded(
     let has_any = CLIENTS.into_iter().any(has);
     let (members, form) = match demand {
         Some(demand) if demand.rung == Rung::NativeSchema && !has(RESPONSE_FORMAT) => {
-            native_schema(target, demand, manner)
+            match &demand.as_given {
+                Some(format) => (vec![(RESPONSE_FORMAT, format.clone())], Form::Bare),
+                None => native_schema(target, demand, manner),
+            }
         }
         Some(demand) if demand.rung == Rung::ForcedTool && !has_any => forced_tool(demand),
         Some(demand) if demand.rung == Rung::JsonMode && !has(RESPONSE_FORMAT) => {
-            let format = Json::of(&Typed {
-                kind: "json_object",
-            });
+            let format = demand.as_given.clone().filter(is_json_object);
+            let format = format.unwrap_or_else(|| json_mode(target, demand));
             (vec![(RESPONSE_FORMAT, format)], Form::Bare)
         }
         _ => (Vec::new(), Form::Bare),
@@ -98,15 +129,31 @@ pub(super) fn worded(
     let reading = Reading {
         form,
         calls,
+        has_tools: false,
         is_demanding: !members.is_empty() && !has_any,
     };
     (members, reading)
 }
 
-#[derive(Serialize)]
-struct Typed {
-    #[serde(rename = "type")]
-    kind: &'static str,
+/// Whether a caller's own form is that of any JSON.
+fn is_json_object(format: &Json) -> bool {
+    format.to_value()["type"] == "json_object"
+}
+
+/// Any JSON; of the schema, where the host reads that or has never been seen to mind.
+fn json_mode(target: &Target, demand: &Demand) -> Json {
+    #[derive(Serialize)]
+    struct Format<'a> {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        schema: Option<&'a Json>,
+    }
+    let takes_schema = compatible::of(target).takes_schema_in_json_mode;
+    Json::of(&Format {
+        kind: "json_object",
+        schema: takes_schema.then_some(&demand.schema),
+    })
 }
 
 /// The schema as the host's own affair; strictly, where the model can and nothing stands against it.

@@ -28,7 +28,9 @@ const CONTEXT_CODES: [&str; 4] = [
     "exceed_context_size_error",
     "string_above_max_length",
 ];
-const POLICY_CODES: [&str; 7] = [
+const POLICY_CODES: [&str; 9] = [
+    "bio_policy",
+    "cyber_policy",
     "content_filter",
     "content_policy_violation",
     "responsibleaipolicyviolation",
@@ -37,7 +39,8 @@ const POLICY_CODES: [&str; 7] = [
     "image_content_policy_violation",
     "moderation_blocked",
 ];
-const POLICY_TEXTS: [&str; 3] = [
+const POLICY_TEXTS: [&str; 4] = [
+    "violating our usage policy",
     "content management policy",
     "content policy violation",
     "flagged by moderation",
@@ -50,7 +53,8 @@ const MODEL_CODES: [&str; 4] = [
 ];
 
 /// How hosts speak of what they were asked to hold an answer to: its form, a schema, a grammar, tools.
-const DEMAND_TEXTS: [&str; 20] = [
+const DEMAND_TEXTS: [&str; 21] = [
+    "text.format",
     "response_format",
     "response format",
     "json_object",
@@ -74,7 +78,7 @@ const DEMAND_TEXTS: [&str; 20] = [
 ];
 
 /// The fault of an answer whose status is not a good one.
-pub(super) fn of_status(status: u16, body: &[u8]) -> Fault {
+pub(crate) fn of_status(status: u16, body: &[u8]) -> Fault {
     let kind = kind_of_status(status);
     let said = Said::read(body);
     // Too long and not allowed are told apart within "invalid" alone: elsewhere the status has the better reasons.
@@ -90,12 +94,13 @@ pub(super) fn of_status(status: u16, body: &[u8]) -> Fault {
         kind,
         status: None,
         words: said.words,
+        wait: None,
         may_be_demand,
     }
 }
 
 /// The fault of an event that is named `error`.
-pub(super) fn of_event(data: &str) -> Fault {
+pub(crate) fn of_event(data: &str) -> Fault {
     match serde_json::from_str::<Value>(data) {
         Ok(value) => match value.get("error") {
             Some(error) if !error.is_null() => of_error(error),
@@ -109,7 +114,7 @@ pub(super) fn of_event(data: &str) -> Fault {
 }
 
 /// The fault of an answer whose status is good and whose body holds an error (`error`) all the same.
-pub(super) fn of_error(error: &Value) -> Fault {
+pub(crate) fn of_error(error: &Value) -> Fault {
     let said = Said::of_error(error);
     let status = said.codes.iter().find_map(|code| {
         let status: u16 = code.parse().ok()?;
@@ -126,6 +131,7 @@ pub(super) fn of_error(error: &Value) -> Fault {
         (None, None) if has(&["overloaded", "unavailable"]) => Kind::Overloaded,
         (None, None) if has(&["timeout", "server_error", "internal"]) => Kind::Failed,
         (None, None) if has(&["authentication", "api_key", "permission"]) => Kind::Auth,
+        (None, None) if has(&["image", "invalid_prompt", "residency"]) => Kind::Invalid,
         (None, None) if has(&["not_found"]) => Kind::UnknownModel,
         (None, None) if has(&["invalid_request", "bad_request"]) => Kind::Invalid,
         (None, None) => Kind::Protocol,
@@ -137,6 +143,7 @@ pub(super) fn of_error(error: &Value) -> Fault {
         kind,
         status,
         words: said.words,
+        wait: None,
         may_be_demand,
     }
 }

@@ -12,7 +12,7 @@ const MAX_CALLS: usize = 64;
 
 /// What tool calls are beside the content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Calls {
+pub(crate) enum Calls {
     /// Nobody asked for them: the first is the answer where no content is.
     #[default]
     Instead,
@@ -25,7 +25,7 @@ pub(super) enum Calls {
 
 /// Joins the pieces of one answer.
 #[derive(Debug, Default)]
-pub(super) struct Joining {
+pub(crate) struct Joining {
     calls: Calls,
     is_wrapped: bool,
     unwrapping: Unwrapping,
@@ -50,7 +50,7 @@ struct Call {
 
 impl Joining {
     /// An answer whose calls are that; the value is out of the object around it if the arguments are wrapped.
-    pub(super) fn new(calls: Calls, is_wrapped: bool) -> Self {
+    pub(crate) fn new(calls: Calls, is_wrapped: bool) -> Self {
         Self {
             calls,
             is_wrapped,
@@ -59,7 +59,7 @@ impl Joining {
     }
 
     /// What a piece of the content adds.
-    pub(super) fn content(&mut self, piece: &str) -> String {
+    pub(crate) fn content(&mut self, piece: &str) -> String {
         if self.first.is_some() {
             if self.calls == Calls::Beside {
                 self.late.push_str(piece);
@@ -81,7 +81,7 @@ impl Joining {
     }
 
     /// What a piece of the arguments of the call of that number adds.
-    pub(super) fn call(&mut self, number: u64, piece: &str) -> Result<String, Fault> {
+    pub(crate) fn call(&mut self, number: u64, piece: &str) -> Result<String, Fault> {
         let is_asked_for = self.calls != Calls::Instead;
         let mut told = String::new();
         match &mut self.first {
@@ -132,7 +132,7 @@ impl Joining {
     }
 
     /// What was held back, when nothing more comes.
-    pub(super) fn finish(&mut self) -> String {
+    pub(crate) fn finish(&mut self) -> String {
         let Some(first) = self.first.take() else {
             return mem::take(&mut self.held);
         };

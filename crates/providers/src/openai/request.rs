@@ -1,18 +1,20 @@
 //! Bodies of requests. A target's options follow our own members, verbatim.
 
-use std::borrow::Cow;
-
-use domain::{ChatRequest, EmbeddingRequest, Json, Message, Part, Role, seams::Target};
+use domain::{
+    ChatRequest, EmbeddingRequest, ImageRequest, Json, Message, Role, ToolCall, seams::Target,
+};
 use serde::{
     Serialize, Serializer,
     ser::{SerializeMap, SerializeSeq},
 };
 
-use crate::{adapter::Manner, compatible};
+use super::parts::Content;
+use crate::{adapter::Manner, compatible, vocabulary::OURS};
 
 const STREAM_OPTIONS: &str = "stream_options";
-/// What options may not set (`interface.md` 2.2).
-const OURS: [&str; 4] = ["model", "messages", "input", "stream"];
+const TOOLS: &str = "tools";
+const TOOL_CHOICE: &str = "tool_choice";
+const PROMPT: &str = "prompt";
 
 /// The body of a chat request.
 pub(super) struct ChatBody<'a> {
@@ -28,13 +30,20 @@ impl Serialize for ChatBody<'_> {
         let mut body = serializer.serialize_map(None)?;
         body.serialize_entry("model", &self.target.model)?;
         body.serialize_entry("messages", &Messages(&self.request.messages))?;
+        if !self.request.tools.is_empty() {
+            let tools = self.request.tools.iter().map(|tool| &tool.as_given);
+            body.serialize_entry(TOOLS, &tools.collect::<Vec<_>>())?;
+        }
+        if let Some(choice) = &self.request.tool_choice {
+            body.serialize_entry(TOOL_CHOICE, &choice.as_given)?;
+        }
         for (member, value) in self.demand {
             body.serialize_entry(member, value)?;
         }
         if self.manner == Manner::Streamed {
             body.serialize_entry("stream", &true)?;
             let is_given = self.target.options.contains_key(STREAM_OPTIONS);
-            if !is_given && compatible::takes_stream_options(&self.target.provider) {
+            if !is_given && compatible::of(self.target).takes_stream_options {
                 body.serialize_entry(
                     STREAM_OPTIONS,
                     &StreamOptions {
@@ -43,8 +52,34 @@ impl Serialize for ChatBody<'_> {
                 )?;
             }
         }
-        serialize_options(&mut body, self.target)?;
+        let limit = compatible::of(self.target).limit.other_name(self.target);
+        for (name, value) in &self.target.options {
+            let is_ours = OURS.contains(&name.as_str()) || is_replaced(name, self.request);
+            if !is_ours {
+                let name = limit
+                    .filter(|(given, _)| given == name)
+                    .map_or(name.as_str(), |it| it.1);
+                body.serialize_entry(name, value)?;
+            }
+        }
         body.end()
+    }
+}
+
+/// A sentence for each option that the request has something else for.
+pub(super) fn warnings(target: &Target, request: &ChatRequest) -> Vec<String> {
+    let options = target.options.iter().filter(|(_, value)| !value.is_null());
+    let replaced = options.filter(|(name, _)| is_replaced(name, request));
+    let warning = |name: &str| format!("the option `{name}` was left out: the request has its own");
+    replaced.map(|(name, _)| warning(name)).collect()
+}
+
+/// Whether the request says what an option says.
+fn is_replaced(option: &str, request: &ChatRequest) -> bool {
+    match option {
+        TOOLS => !request.tools.is_empty(),
+        TOOL_CHOICE => request.tool_choice.is_some(),
+        _ => false,
     }
 }
 
@@ -59,15 +94,36 @@ impl Serialize for EmbeddingBody<'_> {
         let mut body = serializer.serialize_map(None)?;
         body.serialize_entry("model", &self.target.model)?;
         body.serialize_entry("input", &self.request.input)?;
-        serialize_options(&mut body, self.target)?;
+        serialize_options(&mut body, self.target, "input")?;
         body.end()
     }
 }
 
-fn serialize_options<M: SerializeMap>(body: &mut M, target: &Target) -> Result<(), M::Error> {
-    for (key, value) in &target.options {
-        if !OURS.contains(&key.as_str()) {
-            body.serialize_entry(key, value)?;
+/// The body of a request for an image.
+pub(super) struct ImageBody<'a> {
+    pub(super) target: &'a Target,
+    pub(super) request: &'a ImageRequest,
+}
+
+impl Serialize for ImageBody<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut body = serializer.serialize_map(None)?;
+        body.serialize_entry("model", &self.target.model)?;
+        body.serialize_entry(PROMPT, &self.request.prompt)?;
+        serialize_options(&mut body, self.target, PROMPT)?;
+        body.end()
+    }
+}
+
+/// All options that are not ours, nor the body's `own`.
+fn serialize_options<M: SerializeMap>(
+    body: &mut M,
+    target: &Target,
+    own: &str,
+) -> Result<(), M::Error> {
+    for (name, value) in &target.options {
+        if name != own && !OURS.contains(&name.as_str()) {
+            body.serialize_entry(name, value)?;
         }
     }
     Ok(())
@@ -82,119 +138,98 @@ struct Messages<'a>(&'a [Message]);
 
 impl Serialize for Messages<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Turn<'a> {
-            role: Role,
-            content: Content<'a>,
-        }
         let mut turns = serializer.serialize_seq(Some(self.0.len()))?;
         for message in self.0 {
-            let content = match message.parts.as_slice() {
-                [] => Content::Text(""),
-                [Part::Text(text)] => Content::Text(text),
-                parts => Content::Parts(parts.iter().map(content_part).collect()),
-            };
-            let role = message.role;
-            turns.serialize_element(&Turn { role, content })?;
+            match &message.as_given {
+                Some(given) => turns.serialize_element(given)?,
+                None => turns.serialize_element(&Turn::of(message))?,
+            }
         }
         turns.end()
     }
 }
 
 #[derive(Serialize)]
-#[serde(untagged)]
-enum Content<'a> {
-    Text(&'a str),
-    Parts(Vec<ContentPart<'a>>),
+struct Turn<'a> {
+    role: Role,
+    /// `null` where a turn is its calls alone: some hosts refuse an empty text there.
+    content: Option<Content<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ContentPart<'a> {
-    Text {
-        text: &'a str,
-    },
-    ImageUrl {
-        image_url: Address<'a>,
-    },
-    InputAudio {
-        input_audio: Sound<'a>,
-    },
-    /// No part of OpenAI's own dialect; vLLM and its kin fetch sound by address so.
-    AudioUrl {
-        audio_url: Address<'a>,
-    },
-    File {
-        file: Document<'a>,
-    },
-}
-
-#[derive(Serialize)]
-struct Address<'a> {
-    url: &'a str,
-}
-
-#[derive(Serialize)]
-struct Sound<'a> {
-    data: &'a str,
-    format: Cow<'a, str>,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    filename: String,
-    file_data: &'a str,
-}
-
-fn content_part(part: &Part) -> ContentPart<'_> {
-    match part {
-        Part::Text(text) => ContentPart::Text { text },
-        Part::Image(url) => ContentPart::ImageUrl {
-            image_url: Address { url },
-        },
-        Part::Audio(url) => match base64_data(url) {
-            Some((subtype, data)) => ContentPart::InputAudio {
-                input_audio: Sound {
-                    data,
-                    format: sound_format(subtype),
-                },
-            },
-            None => ContentPart::AudioUrl {
-                audio_url: Address { url },
-            },
-        },
-        Part::File(url) => {
-            let subtype = base64_data(url).map_or("pdf", |(subtype, _)| subtype);
-            let is_ending = subtype.bytes().all(|byte| byte.is_ascii_alphanumeric());
-            let filename = if is_ending && !subtype.is_empty() {
-                format!("document.{subtype}")
-            } else {
-                "document".to_owned()
-            };
-            ContentPart::File {
-                file: Document {
-                    filename,
-                    file_data: url,
-                },
-            }
+impl<'a> Turn<'a> {
+    fn of(message: &'a Message) -> Self {
+        let is_calls_alone = message.parts.is_empty() && !message.tool_calls.is_empty();
+        Self {
+            role: message.role,
+            content: (!is_calls_alone).then(|| Content::of(&message.parts)),
+            tool_calls: message.tool_calls.iter().map(Call::of).collect(),
+            tool_call_id: message.tool_call_id.as_deref(),
         }
     }
 }
 
-/// The subtype and the text of `data:<type>/<subtype>;base64,<text>`.
-fn base64_data(url: &str) -> Option<(&str, &str)> {
-    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
-    let kind = head.strip_suffix(";base64")?;
-    let kind = kind.split(';').next().unwrap_or(kind);
-    let subtype = kind.split_once('/').map_or("", |(_, subtype)| subtype);
-    Some((subtype, data))
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Called<'a>,
 }
 
-/// The short names of sound formats that the dialect knows.
-fn sound_format(subtype: &str) -> Cow<'_, str> {
-    match subtype {
-        "mpeg" | "mpeg3" | "x-mpeg" | "mp3" => "mp3".into(),
-        "wav" | "x-wav" | "wave" | "vnd.wave" => "wav".into(),
-        other => other.strip_prefix("x-").unwrap_or(other).into(),
+#[derive(Serialize)]
+struct Called<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+impl<'a> Call<'a> {
+    fn of(call: &'a ToolCall) -> Self {
+        Self {
+            id: &call.id,
+            kind: "function",
+            function: Called {
+                name: &call.name,
+                arguments: &call.arguments,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{JsonObject, Tool};
+
+    use super::*;
+    use crate::wire::tests::target;
+
+    #[test]
+    fn an_option_that_the_request_replaces_is_told() {
+        let options: JsonObject =
+            serde_json::from_str(r#"{"tools":[],"tool_choice":"auto","top_k":1}"#).unwrap();
+        let target = Target {
+            options,
+            ..target("http://localhost")
+        };
+        let tool = Tool {
+            kind: "function".to_owned(),
+            name: "f".to_owned(),
+            description: None,
+            parameters: None,
+            as_given: Json::null(),
+        };
+        let request = ChatRequest {
+            tools: vec![tool],
+            ..ChatRequest::default()
+        };
+
+        assert_eq!(
+            warnings(&target, &request),
+            ["the option `tools` was left out: the request has its own"]
+        );
+        assert_eq!(warnings(&target, &ChatRequest::default()), [""; 0]);
     }
 }

@@ -3,14 +3,17 @@
 //! A stream has ended when a choice named its reason and `[DONE]`, or the body's end, followed; the count of tokens
 //! may come in between. Anything else that stops is a stream that broke off.
 
-use domain::{Delta, FinishReason, Usage};
+use domain::{Delta, FinishReason, UsageReport};
 use serde_json::Value;
 
 use super::{
-    answer::{self, calls, content, finish_reason, is_first},
+    answer::{self, calls, finish_reason, is_first},
+    calling::Calling,
+    content::Content,
     demand::Reading,
     fault,
     joining::Joining,
+    usage,
 };
 use crate::{
     adapter::Decoder,
@@ -23,10 +26,11 @@ const DONE: &str = "[DONE]";
 pub(crate) struct ChunkDecoder {
     reading: Reading,
     joining: Joining,
+    calling: Calling,
     /// Whether any of the answer has come.
     has_begun: bool,
     finish_reason: Option<FinishReason>,
-    usage: Option<Usage>,
+    usage: Option<UsageReport>,
 }
 
 impl ChunkDecoder {
@@ -34,6 +38,7 @@ impl ChunkDecoder {
     pub(super) fn new(reading: Reading) -> Self {
         Self {
             joining: reading.joining(),
+            calling: Calling::default(),
             reading,
             has_begun: false,
             finish_reason: None,
@@ -52,8 +57,9 @@ impl ChunkDecoder {
         }
         // Groq and Moonshot have places of their own for it. Some count on from chunk to chunk: the last holds.
         let counts = [&chunk["usage"], &chunk["x_groq"]["usage"], &choice["usage"]];
-        let counted = counts.into_iter().find_map(answer::usage);
-        self.usage = counted.or(self.usage);
+        let mut counts = counts.into_iter();
+        let counted = counts.find_map(|count| usage::of_chat(count, data.as_bytes()));
+        self.usage = counted.or_else(|| self.usage.take());
         // Some say nothing with an empty text rather than with `null`.
         let reason = choice["finish_reason"].as_str();
         if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
@@ -64,22 +70,30 @@ impl ChunkDecoder {
 
     fn deltas(&mut self, choice: &Value) -> Result<Vec<Delta>, Fault> {
         let message = self.message(choice)?;
-        let content = content(&message["content"])?;
-        let mut has_begun = !content.is_empty();
-        let mut text = self.joining.content(&content);
-        for (number, arguments) in calls(message) {
-            has_begun |= !arguments.is_empty();
-            text += &self.joining.call(number, &arguments)?;
+        let said = Content::of(message)?;
+        let mut has_begun = !said.is_empty();
+        let mut text = self.joining.content(&said.text);
+        let mut called = Vec::new();
+        if self.reading.has_tools() {
+            called = self.calling.push(message)?;
+            has_begun |= self.calling.is_any();
+        } else {
+            for (number, arguments) in calls(message) {
+                has_begun |= !arguments.is_empty();
+                text += &self.joining.call(number, &arguments)?;
+            }
         }
-        let refusal = message["refusal"].as_str().unwrap_or_default();
+        let refusal = message["refusal"].as_str().unwrap_or_default().to_owned();
         self.has_begun |= has_begun || !refusal.is_empty();
-        let deltas = [
-            Some(text).filter(|text| !text.is_empty()).map(Delta::Text),
-            Some(refusal)
-                .filter(|text| !text.is_empty())
-                .map(|text| Delta::Refusal(text.to_owned())),
-        ];
-        Ok(deltas.into_iter().flatten().collect())
+        let piece = |text: String| Some(text).filter(|text| !text.is_empty());
+        let mut deltas = Vec::new();
+        deltas.extend(piece(said.reasoning).map(Delta::Reasoning));
+        deltas.extend(answer::logprobs(choice).map(Delta::Logprobs));
+        deltas.extend(piece(text).map(Delta::Text));
+        deltas.extend(said.images.into_iter().map(Delta::Image));
+        deltas.extend(called);
+        deltas.extend(piece(refusal).map(Delta::Refusal));
+        Ok(deltas)
     }
 
     /// What a choice adds to the message.
@@ -123,21 +137,29 @@ impl Decoder for ChunkDecoder {
             .finish_reason
             .ok_or_else(|| Fault::protocol("the provider's stream broke off"))?;
         let rest = Some(self.joining.finish()).filter(|rest| !rest.is_empty());
-        let usage = self.usage;
-        let end = Delta::End {
+        let finish_reason = answer::waiting(finish_reason, self.calling.is_any());
+        let mut deltas: Vec<Delta> = rest.map(Delta::Text).into_iter().collect();
+        deltas.extend(self.calling.finish()?);
+        deltas.push(Delta::End {
             finish_reason,
-            usage,
-        };
-        Ok(rest.map(Delta::Text).into_iter().chain([end]).collect())
+            usage: self.usage.take(),
+        });
+        Ok(deltas)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::Usage;
     use proptest::prelude::*;
 
     use super::*;
     use crate::wire::tests::events;
+
+    /// Of a request with tools of the caller.
+    fn with_tools() -> Reading {
+        Reading::default().beside_tools(true)
+    }
 
     /// What comes of a body that ends there: its text, and whether its end was an orderly one.
     fn read(body: &[u8]) -> (String, Option<(FinishReason, Option<Usage>)>) {
@@ -148,11 +170,11 @@ mod tests {
             for delta in deltas.unwrap_or_default() {
                 match delta {
                     Delta::Text(piece) => text += &piece,
-                    Delta::Refusal(_) => {}
                     Delta::End {
                         finish_reason,
                         usage,
-                    } => end = Some((finish_reason, usage)),
+                    } => end = Some((finish_reason, usage.map(|report| report.usage))),
+                    _ => {}
                 }
             }
         };
@@ -194,7 +216,7 @@ mod tests {
         let usage = Usage {
             input_tokens: 9,
             output_tokens: 2,
-            reasoning_tokens: 0,
+            ..Usage::default()
         };
         let whole = (
             "Hello\u{e5} you".to_owned(),
@@ -219,10 +241,45 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_stream_of_calls_cut_at_any_event_ends_in_order_only_with_its_finish_chunk() {
+        let call = |call: &str| {
+            format!(
+                r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":null}}]}}"#
+            )
+        };
+        let data = [
+            call(r#"{"index":0,"id":"a","function":{"name":"f","arguments":""}}"#),
+            call(r#"{"index":0,"function":{"arguments":"{}"}}"#),
+            call(r#"{"index":1,"id":"b","function":{"name":"f"}}"#),
+            r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#.to_owned(),
+        ];
+
+        for count in 0..=data.len() {
+            let mut decoder = ChunkDecoder::new(with_tools());
+            for data in &data[..count] {
+                let name = String::new();
+                let data = data.clone();
+                decoder.push(&Event { name, data }).unwrap();
+            }
+            let end = decoder.finish();
+            let last = end.ok().and_then(|mut deltas| deltas.pop());
+            let whole = Delta::End {
+                finish_reason: FinishReason::ToolCalls,
+                usage: None,
+            };
+            assert_eq!(last, (count == data.len()).then_some(whole), "{count}");
+        }
+    }
+
     proptest! {
         #[test]
-        fn whatever_comes_is_no_panic(data in "\\PC{0,40}|(\\{|\\}|\\[|\\]|\"choices\"|\"delta\"|:|,|null|0){0,30}") {
-            let mut decoder = ChunkDecoder::new(Reading::default());
+        fn whatever_comes_is_no_panic(
+            data in "\\PC{0,40}|(\\{|\\}|\\[|\\]|\"choices\"|\"delta\"|\"tool_calls\"|\"function\"|:|,|null|0){0,30}",
+            has_tools: bool,
+        ) {
+            let reading = if has_tools { with_tools() } else { Reading::default() };
+            let mut decoder = ChunkDecoder::new(reading);
             let event = Event { name: String::new(), data };
 
             let pushed = decoder.push(&event);

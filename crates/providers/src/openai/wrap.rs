@@ -13,7 +13,7 @@ const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 const MAX_OPENING_BYTES: usize = 1024;
 
 /// The schema of the object around a value; `None` if the value is an object itself.
-pub(super) fn wrapped(schema: &Json) -> Option<Json> {
+pub(crate) fn wrapped(schema: &Json) -> Option<Json> {
     let mut root: JsonObject = serde_json::from_str(schema.text()).unwrap_or_default();
     if root
         .get("type")
@@ -107,7 +107,7 @@ fn bent(reference: &Json) -> Json {
 ///
 /// A text that does not begin as that object does is left as it is: the model gave the value itself.
 #[derive(Debug, Default)]
-pub(super) struct Unwrapping {
+pub(crate) struct Unwrapping {
     place: Place,
     held: String,
 }
@@ -122,7 +122,7 @@ enum Place {
 
 impl Unwrapping {
     /// What the next piece adds to the value's text.
-    pub(super) fn push(&mut self, piece: &str) -> String {
+    pub(crate) fn push(&mut self, piece: &str) -> String {
         match self.place {
             Place::NoWrapper => piece.to_owned(),
             Place::Inside => self.inside(piece),
@@ -145,7 +145,7 @@ impl Unwrapping {
     }
 
     /// What is left of the value's text.
-    pub(super) fn finish(&mut self) -> String {
+    pub(crate) fn finish(&mut self) -> String {
         let held = mem::take(&mut self.held);
         match self.place {
             Place::Inside => {

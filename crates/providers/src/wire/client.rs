@@ -2,24 +2,29 @@
 //!
 //! It does not ask again and follows no redirect; what the bytes mean is the dialect's.
 
-use std::time::Duration;
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use domain::{
-    Message, Part,
-    seams::{ProviderError, ProviderErrorKind as Kind, Target},
+    UsageReport, Usd,
+    seams::{Clock, ProviderError, ProviderErrorKind as Kind, Target},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde::Serialize;
 use tokio::time::Instant;
+use url::Url;
 
-use super::{Egress, EgressError, EventStream, Fault, egress, failure, filter};
+use super::{
+    Egress, EgressError, EventStream, Fault, Framing, address, egress, failure, filter,
+    grant::Tokens, keys::KeyRing,
+};
 use crate::options::{EgressOptions, UpstreamOptions};
 
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 /// Of an error only the words are read.
 const MAX_ERROR_BYTES: usize = 256 * 1024;
 /// What is said of rejected keys; the provider's own words may repeat the key.
-const PROVIDER_AUTH: &str = "provider_auth";
+pub(super) const PROVIDER_AUTH: &str = "provider_auth";
 
 /// Headers that a client of ours may not set: framing, credentials, and where a request comes from.
 const OWN_HEADERS: [&str; 16] = [
@@ -45,12 +50,52 @@ const OWN_PREFIXES: [&str; 3] = ["content-", "proxy-", "x-forwarded-"];
 /// A request as a dialect words it.
 #[derive(Debug, Clone)]
 pub(crate) struct WireRequest {
-    /// What follows the target's address.
-    pub(crate) path: &'static str,
+    /// What is taken off the end of the target's address, if that is its last segment.
+    pub(crate) instead_of: Option<&'static str>,
+    /// What follows the target's address, segment by segment, as plain text.
+    pub(crate) segments: Vec<Cow<'static, str>>,
+    /// What follows that after a question mark.
+    pub(crate) query: Vec<(&'static str, String)>,
     /// The dialect's headers, the key among them.
     pub(crate) headers: HeaderMap,
     /// A JSON text.
     pub(crate) body: Vec<u8>,
+}
+
+impl WireRequest {
+    /// A JSON text to a path of fixed segments, without headers.
+    pub(crate) fn json(path: &'static str, body: &impl Serialize) -> Self {
+        Self {
+            instead_of: None,
+            segments: path.split('/').map(Cow::Borrowed).collect(),
+            query: Vec::new(),
+            headers: HeaderMap::new(),
+            body: serde_json::to_vec(body).expect("the body serializes: its keys are strings"),
+        }
+    }
+
+    /// The whole address, after the target's.
+    pub(crate) fn address(&self, mut api_base: Url) -> Url {
+        let last = last_segment(&api_base).filter(|last| Some(*last) == self.instead_of);
+        let is_in_the_way = last.is_some();
+        if let Ok(mut segments) = api_base.path_segments_mut() {
+            segments.pop_if_empty();
+            if is_in_the_way {
+                segments.pop();
+            }
+            segments.extend(&self.segments);
+        }
+        if !self.query.is_empty() {
+            api_base.query_pairs_mut().extend_pairs(&self.query);
+        }
+        api_base
+    }
+}
+
+/// The last segment of an address, whether or not a slash follows it.
+fn last_segment(url: &Url) -> Option<&str> {
+    let mut segments = url.path_segments()?.rev();
+    segments.find(|segment| !segment.is_empty())
 }
 
 /// What stands above an answer's body.
@@ -59,6 +104,7 @@ pub(crate) struct Head {
     /// The status.
     pub(crate) status: u16,
     pub(super) retry_after: Option<Duration>,
+    pub(super) cost: Option<Usd>,
 }
 
 /// What came back.
@@ -80,7 +126,10 @@ pub(crate) enum Opened {
 
 /// Sends requests for all dialects.
 pub(crate) struct Client {
-    egress: Egress,
+    pub(super) egress: Egress,
+    pub(super) tokens: Tokens,
+    pub(super) keys: KeyRing,
+    pub(super) clock: Arc<dyn Clock>,
     idle_timeout: Duration,
 }
 
@@ -89,6 +138,7 @@ impl Client {
     pub(crate) fn new(
         options: &EgressOptions,
         upstream: &UpstreamOptions,
+        clock: Arc<dyn Clock>,
     ) -> Result<Self, EgressError> {
         let idle_timeout = egress::seconds(
             "upstream.idle_timeout_seconds",
@@ -97,27 +147,11 @@ impl Client {
         let egress = Egress::new(options, upstream)?;
         Ok(Self {
             egress,
+            tokens: Tokens::new(),
+            keys: KeyRing::new(),
+            clock,
             idle_timeout,
         })
-    }
-
-    /// Checks the addresses in a conversation, which the provider will fetch from.
-    pub(crate) async fn check_media(
-        &self,
-        target: &Target,
-        messages: &[Message],
-    ) -> Result<(), ProviderError> {
-        let checking = async {
-            for part in messages.iter().flat_map(|message| &message.parts) {
-                if let Part::Image(url) | Part::Audio(url) | Part::File(url) = part
-                    && !url.starts_with("data:")
-                {
-                    self.egress.check_document(url).await?;
-                }
-            }
-            Ok(())
-        };
-        within(target, checking).await
     }
 
     /// Sends, and takes the whole answer in.
@@ -138,12 +172,13 @@ impl Client {
         &self,
         target: &Target,
         request: WireRequest,
+        framing: Framing,
     ) -> Result<Opened, ProviderError> {
         let sending = self.post(target, &request)?;
         let mut headers = headers(target, request.headers);
         headers.insert(
             header::ACCEPT,
-            HeaderValue::from_static("text/event-stream, application/json"),
+            HeaderValue::from_static(framing.media_types()),
         );
         // Compressing, many a server and proxy holds events back until a block is full.
         headers.insert(
@@ -158,8 +193,8 @@ impl Client {
             match Form::of(&answer) {
                 Form::Whole => take_in(answer).await.map(Opened::Whole),
                 Form::Events => Ok(Opened::Events(Box::new(EventStream::new(
-                    answer,
-                    head,
+                    (answer, head),
+                    framing,
                     first_by.map(|by| (by, target.timeout)),
                     self.idle_timeout,
                 )))),
@@ -180,12 +215,8 @@ impl Client {
         target: &Target,
         request: &WireRequest,
     ) -> Result<reqwest::RequestBuilder, ProviderError> {
-        let api_base = target.api_base.as_deref().ok_or_else(|| {
-            let reason = format!("the provider `{}` has no address", target.provider);
-            ProviderError::new(Kind::Misconfigured, reason)
-        })?;
-        let passage = self.egress.admit(target.egress, api_base)?;
-        Ok(passage.post(request.path))
+        let passage = self.egress.admit(target.egress, &address(target)?)?;
+        Ok(passage.post(request))
     }
 }
 
@@ -211,15 +242,40 @@ impl Form {
         };
         let kind = kind.split(';').next().unwrap_or(kind).trim();
         match kind.to_ascii_lowercase().as_str() {
-            "text/event-stream" => Self::Events,
+            "text/event-stream" | "application/x-ndjson" | "application/vnd.amazon.eventstream" => {
+                Self::Events
+            }
             "application/json" | "text/json" | "text/plain" => Self::Whole,
             _ => Self::Other,
         }
     }
 }
 
+/// The value of a header that holds a key.
+pub(crate) fn secret_header(value: String) -> Result<HeaderValue, ProviderError> {
+    let value = HeaderValue::try_from(value);
+    let mut value = value.map_err(|_| {
+        let reason = "the key holds characters that no header can carry";
+        ProviderError::new(Kind::Misconfigured, reason)
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// The request with the target's key, if it has one.
+pub(crate) fn with_bearer(
+    mut wire: WireRequest,
+    target: &Target,
+) -> Result<WireRequest, ProviderError> {
+    if let Some(key) = &target.key {
+        let bearer = secret_header(format!("Bearer {}", key.expose()))?;
+        wire.headers.insert(header::AUTHORIZATION, bearer);
+    }
+    Ok(wire)
+}
+
 /// Holds a request to its target's time.
-async fn within<T>(
+pub(super) async fn within<T>(
     target: &Target,
     asking: impl Future<Output = Result<T, ProviderError>>,
 ) -> Result<T, ProviderError> {
@@ -250,11 +306,13 @@ fn headers(target: &Target, own: HeaderMap) -> HeaderMap {
     headers
 }
 
-async fn receive(sending: reqwest::RequestBuilder) -> Result<WireAnswer, ProviderError> {
+pub(super) async fn receive(sending: reqwest::RequestBuilder) -> Result<WireAnswer, ProviderError> {
     take_in(send(sending).await?).await
 }
 
-async fn send(sending: reqwest::RequestBuilder) -> Result<reqwest::Response, ProviderError> {
+pub(super) async fn send(
+    sending: reqwest::RequestBuilder,
+) -> Result<reqwest::Response, ProviderError> {
     let sent = sending.send().await;
     sent.map_err(|error| failure::of_sending(&error))
 }
@@ -263,7 +321,15 @@ fn head_of(answer: &reqwest::Response) -> Head {
     Head {
         status: answer.status().as_u16(),
         retry_after: failure::retry_after(answer.headers()),
+        cost: cost(answer.headers()),
     }
+}
+
+/// What `LiteLLM`'s proxy says that an answer cost; of a model that it knows no price of, it says 0.
+/// <https://docs.litellm.ai/docs/proxy/response_headers>
+fn cost(headers: &HeaderMap) -> Option<Usd> {
+    let text = headers.get("x-litellm-response-cost")?.to_str().ok()?;
+    Usd::from_decimal(text).filter(|cost| cost.nanos() > 0)
 }
 
 /// Takes the whole body in.
@@ -302,6 +368,13 @@ impl Head {
         matches!(self.status, 200..=299)
     }
 
+    /// The report of the answer's body, with the cost that only its head tells.
+    pub(crate) fn billed(self, usage: Option<UsageReport>) -> Option<UsageReport> {
+        let mut usage = usage?;
+        usage.cost = usage.cost.or(self.cost);
+        Some(usage)
+    }
+
     /// What may be told of a fault in this answer.
     pub(crate) fn failure(self, target: &Target, fault: Fault) -> ProviderError {
         let status = fault.status.unwrap_or(self.status);
@@ -314,7 +387,7 @@ impl Head {
         ProviderError {
             kind: fault.kind,
             status: Some(status),
-            retry_after: self.retry_after,
+            retry_after: self.retry_after.or(fault.wait),
             reason,
         }
     }

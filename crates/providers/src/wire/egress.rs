@@ -11,10 +11,12 @@ use std::{
 };
 
 use domain::seams::{EgressPolicy, ProviderError, ProviderErrorKind};
+use http::{HeaderValue, header};
 use reqwest::{Client, redirect};
 use url::{Host, Url};
 
 use super::{
+    WireRequest,
     allow::AllowList,
     guard::{Guard, GuardLayer, GuardedResolver, Refused},
 };
@@ -54,10 +56,10 @@ pub(crate) enum EgressError {
 pub(crate) struct Egress {
     operator: Client,
     tenant: Tenant,
-    documents: AllowList,
+    documents: Tenant,
 }
 
-/// The clients for addresses of tenants.
+/// The clients for addresses that tenants give.
 struct Tenant {
     allowed: AllowList,
     /// For names on the list: the operator vouches for them.
@@ -86,12 +88,23 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    /// Starts a request to the address followed by `path`.
-    pub(crate) fn post(mut self, path: &str) -> reqwest::RequestBuilder {
-        if let Ok(mut segments) = self.url.path_segments_mut() {
-            segments.pop_if_empty().extend(path.split('/'));
-        }
-        self.client.post(self.url)
+    /// Starts a request to the address followed by what the request adds to it.
+    pub(super) fn post(self, request: &WireRequest) -> reqwest::RequestBuilder {
+        self.client.post(request.address(self.url))
+    }
+
+    /// Starts a request for a token from that very address.
+    pub(super) fn post_form(self, form: String) -> reqwest::RequestBuilder {
+        let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
+        self.client
+            .post(self.url)
+            .header(header::CONTENT_TYPE, kind)
+            .body(form)
+    }
+
+    /// Starts a request for what is at that very address.
+    pub(super) fn get(self) -> reqwest::RequestBuilder {
+        self.client.get(self.url)
     }
 }
 
@@ -117,7 +130,7 @@ impl Egress {
         Ok(Self {
             operator: client(connect_timeout, None)?,
             tenant: Tenant::new(allowed, connect_timeout)?,
-            documents,
+            documents: Tenant::new(documents, connect_timeout)?,
         })
     }
 
@@ -141,15 +154,20 @@ impl Egress {
         }
     }
 
+    /// Lets a request out to the address of a document, or refuses.
+    pub(super) fn admit_document(&self, url: &str) -> Result<Passage, ProviderError> {
+        self.documents.admit(url).ok_or_else(refusal)
+    }
+
     /// Checks an address that is only passed on, for a provider to fetch a document from.
     pub(crate) async fn check_document(&self, url: &str) -> Result<(), ProviderError> {
         let url = parsed(url).ok_or_else(refusal)?;
         let port = url.port_or_known_default().ok_or_else(refusal)?;
-        let ranges = self.documents.ranges(port);
+        let ranges = self.documents.allowed.ranges(port);
         let is_usual_port = matches!((url.scheme(), port), ("http", 80) | ("https", 443));
         let guard = Guard::new(ranges, is_usual_port);
         match url.host().ok_or_else(refusal)? {
-            Host::Domain(name) if self.documents.names(name, port) => Ok(()),
+            Host::Domain(name) if self.documents.allowed.names(name, port) => Ok(()),
             Host::Domain(name) => match guard.look_up(name).await {
                 Ok(_) => Ok(()),
                 Err(error) if error.is::<Refused>() => Err(refusal()),

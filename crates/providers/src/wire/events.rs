@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     Head, failure,
-    sse::{Event, Framing, Garbled},
+    framing::{Event, Framing, Garbled},
 };
 
 /// For a whole stream, after decompression.
@@ -31,15 +31,15 @@ pub(crate) struct EventStream {
 impl EventStream {
     /// The events in the body of `answer`.
     pub(super) fn new(
-        answer: reqwest::Response,
-        head: Head,
+        (answer, head): (reqwest::Response, Head),
+        framing: Framing,
         first_by: Option<(Instant, Duration)>,
         idle_timeout: Duration,
     ) -> Self {
         Self {
             head,
             answer,
-            framing: Framing::default(),
+            framing,
             ready: VecDeque::new(),
             taken: 0,
             first_by,
@@ -60,7 +60,8 @@ impl EventStream {
                 return Ok(Some(event));
             }
             let Some(chunk) = self.chunk().await? else {
-                return Ok(None);
+                let rest = self.framing.finish();
+                return rest.map_err(|garbled| self.garbled(garbled));
             };
             self.taken += chunk.len();
             if self.taken > MAX_STREAM_BYTES {
@@ -91,7 +92,7 @@ impl EventStream {
     fn garbled(&self, garbled: Garbled) -> ProviderError {
         let reason = match garbled {
             Garbled::TooLarge => failure::TOO_LARGE,
-            Garbled::NoText => "the provider's stream is garbled",
+            Garbled::NoSense => "the provider's stream is garbled",
         };
         self.failed(ProviderError::new(Kind::Protocol, reason))
     }

@@ -17,6 +17,8 @@ pub(crate) struct Fault {
     pub(crate) status: Option<u16>,
     /// The provider's own words, unfiltered.
     pub(crate) words: Option<String>,
+    /// How long the answer's body asks to wait; a header that says so wins.
+    pub(crate) wait: Option<Duration>,
     /// Whether it may be about how a JSON value was demanded.
     pub(crate) may_be_demand: bool,
 }
@@ -28,6 +30,7 @@ impl Fault {
             kind: Kind::Protocol,
             status: None,
             words: Some(words.into()),
+            wait: None,
             may_be_demand: false,
         }
     }

@@ -24,7 +24,8 @@ static KEY_LIKE: LazyLock<Regex> = LazyLock::new(|| {
 /// The words without the call's own secrets and what looks like a key, cut to 1 KiB.
 pub(super) fn filtered(words: &str, target: &Target) -> String {
     let mut words = words.to_owned();
-    let key = target.key.iter().map(domain::Secret::expose);
+    let keys = target.keys.iter().map(|key| &key.secret);
+    let key = target.key.iter().chain(keys).map(domain::Secret::expose);
     let headers = target.extra_headers.iter().map(|(_, value)| value);
     let headers = headers.filter(|value| value.len() >= MIN_SECRET_BYTES);
     for secret in key.filter(|key| !key.is_empty()).chain(headers) {

@@ -7,8 +7,14 @@ mod egress;
 mod events;
 mod failure;
 mod filter;
+mod frames;
+mod framing;
+mod grant;
 mod guard;
+mod keys;
+mod media;
 mod sse;
+mod template;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -16,11 +22,19 @@ use std::error::Error;
 
 use egress::Egress;
 
-pub(crate) use client::{Client, Head, Opened, WireRequest};
+pub(crate) use client::{
+    Client, Head, Opened, WireAnswer, WireRequest, secret_header, with_bearer,
+};
 pub(crate) use egress::EgressError;
 pub(crate) use events::EventStream;
 pub(crate) use failure::{Fault, kind_of_status};
-pub(crate) use sse::Event;
+pub(crate) use frames::EXCEPTION;
+#[cfg(test)]
+pub(crate) use frames::tests as frame_tests;
+pub(crate) use framing::{Event, Framing};
+pub(crate) use grant::{Grant, ServiceAccount};
+pub(crate) use keys::Turns;
+pub(crate) use template::address;
 
 /// An error and what caused it, outermost first.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

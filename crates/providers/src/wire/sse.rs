@@ -4,31 +4,13 @@
 
 use std::{collections::VecDeque, mem};
 
-/// For one event, and for one line of whatever kind.
-const MAX_EVENT_BYTES: usize = 1024 * 1024;
+use super::framing::{Event, Garbled, MAX_EVENT_BYTES};
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// One event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Event {
-    /// What follows `event:`; empty for plain messages.
-    pub(crate) name: String,
-    /// What follows `data:`, its lines joined by `\n`.
-    pub(crate) data: String,
-}
-
-/// Why bytes are no events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Garbled {
-    /// An event or a line exceeds its limit.
-    TooLarge,
-    /// A line is not UTF-8.
-    NoText,
-}
 
 /// Takes bytes in and gives events out.
 #[derive(Debug, Default)]
-pub(crate) struct Framing {
+pub(super) struct ServerSent {
     line: Vec<u8>,
     name: String,
     /// `None` until the event has a line of data; an empty one counts.
@@ -38,9 +20,9 @@ pub(crate) struct Framing {
     is_after_return: bool,
 }
 
-impl Framing {
+impl ServerSent {
     /// Takes the next bytes in and appends the events that they complete.
-    pub(crate) fn push(
+    pub(super) fn push(
         &mut self,
         bytes: &[u8],
         events: &mut VecDeque<Event>,
@@ -86,7 +68,7 @@ impl Framing {
             Some(rest) if is_first => rest,
             _ => &line,
         };
-        let line = std::str::from_utf8(line).map_err(|_| Garbled::NoText)?;
+        let line = std::str::from_utf8(line).map_err(|_| Garbled::NoSense)?;
         if line.is_empty() {
             let name = mem::take(&mut self.name);
             return Ok(self.data.take().map(|data| Event { name, data }));
@@ -129,7 +111,7 @@ mod tests {
     use super::*;
 
     fn parsed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Event>, Garbled> {
-        let mut framing = Framing::default();
+        let mut framing = ServerSent::default();
         let mut events = VecDeque::new();
         for piece in pieces {
             framing.push(piece, &mut events)?;
@@ -186,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_refused() {
-        assert_eq!(parsed([&b"data: \xff\n\n"[..]]), Err(Garbled::NoText));
+        assert_eq!(parsed([&b"data: \xff\n\n"[..]]), Err(Garbled::NoSense));
     }
 
     /// Lines out of which streams are made: fields, comments, the empty line.

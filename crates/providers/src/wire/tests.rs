@@ -12,8 +12,8 @@ use std::{
 };
 
 use domain::{
-    ExtraHeaders, JsonObject, Message, ModelName, Part, Role, Secret,
-    seams::{EgressPolicy, ProviderError, ProviderErrorKind as Kind, Target},
+    ChatRequest, ExtraHeaders, JsonObject, Message, ModelName, Part, Role, Secret,
+    seams::{EgressPolicy, ProviderError, ProviderErrorKind as Kind, SystemClock, Target},
 };
 use http::HeaderMap;
 use tokio::{
@@ -22,7 +22,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{Client, Event, Fault, Head, WireRequest, sse::Framing};
+use super::{Client, Event, Fault, Framing, Head, WireRequest};
 use crate::{EgressOptions, UpstreamOptions};
 
 const FINE: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
@@ -36,6 +36,7 @@ pub(crate) fn target(api_base: &str) -> Target {
         api_base: Some(api_base.to_owned()),
         egress: EgressPolicy::Operator,
         key: None,
+        keys: Arc::default(),
         options: JsonObject::new(),
         extra_headers: ExtraHeaders::default(),
         settings: BTreeMap::new(),
@@ -55,21 +56,28 @@ pub(crate) fn client(allow: &[&str]) -> Client {
         timeout_seconds: 20.0,
         idle_timeout_seconds: 0.3,
     };
-    Client::new(&options, &upstream).unwrap()
+    Client::new(&options, &upstream, Arc::new(SystemClock)).unwrap()
 }
 
 /// The events in a body.
 pub(crate) fn events(body: &[u8]) -> Vec<Event> {
     let mut events = VecDeque::new();
-    Framing::default().push(body, &mut events).unwrap();
+    Framing::events().push(body, &mut events).unwrap();
+    events.into()
+}
+
+/// The lines in a body, as events.
+pub(crate) fn lines(body: &[u8]) -> Vec<Event> {
+    let (mut framing, mut events) = (Framing::lines(), VecDeque::new());
+    framing.push(body, &mut events).unwrap();
+    events.extend(framing.finish().unwrap_or_default());
     events.into()
 }
 
 fn request() -> WireRequest {
     WireRequest {
-        path: "chat/completions",
-        headers: HeaderMap::new(),
         body: b"{}".to_vec(),
+        ..WireRequest::json("chat/completions", &())
     }
 }
 
@@ -318,12 +326,12 @@ async fn a_listed_range_is_dialled_on_its_port_alone() {
 async fn addresses_in_messages_are_held_to_the_documents_list() {
     let client = client(&["localhost:8000", "10.0.0.0/8:80"]);
     let check = async |part: Part| {
-        let message = Message {
-            role: Role::User,
-            parts: vec![part],
+        let request = ChatRequest {
+            messages: vec![Message::new(Role::User, vec![part])],
+            ..ChatRequest::default()
         };
-        let checked = client.check_media(&target(""), &[message]).await;
-        checked.map_err(|error| error.kind)
+        let checked = client.with_media(&target(""), &request, |_| false).await;
+        checked.map(|_| ()).map_err(|error| error.kind)
     };
 
     for url in [
@@ -571,10 +579,25 @@ async fn headers_of_ours_cannot_be_set_from_outside() {
 }
 
 #[test]
+fn a_last_segment_gives_way_to_what_stands_in_its_place() {
+    let wire = WireRequest {
+        instead_of: Some("v1"),
+        ..WireRequest::json("api/chat", &())
+    };
+    let at = |url: &str| wire.address(url.parse().unwrap()).path().to_owned();
+
+    assert_eq!(at("http://h"), "/api/chat");
+    assert_eq!(at("http://h/v1"), "/api/chat");
+    assert_eq!(at("http://h/ollama/v1/"), "/ollama/api/chat");
+    assert_eq!(at("http://h/v1/ollama"), "/v1/ollama/api/chat");
+}
+
+#[test]
 fn what_is_told_of_a_failure_is_filtered() {
     let head = |status| Head {
         status,
         retry_after: Some(Duration::from_secs(1)),
+        cost: None,
     };
     let target = Target {
         key: Some(Secret::new("hunter2")),
@@ -584,6 +607,7 @@ fn what_is_told_of_a_failure_is_filtered() {
         kind,
         status: None,
         words: words.map(str::to_owned),
+        wait: None,
         may_be_demand: false,
     };
     let told = |status, kind, words| {

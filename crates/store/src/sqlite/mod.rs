@@ -16,6 +16,7 @@ mod models;
 mod notes;
 mod queue;
 mod readers;
+mod record;
 mod revisions;
 mod row;
 mod spans;

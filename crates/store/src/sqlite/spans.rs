@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use domain::{
-    Feedback, Json, Metric, MetricId, Observation, Page, Paged, ProjectId, ProjectScope, Span,
-    SpanChange, SpanId, SpanKind, SpanWrite, Timestamp, TraceId,
+    Feedback, Json, MetaCorrection, Metric, MetricId, Observation, Page, Paged, ProjectId,
+    ProjectScope, Recorded, Span, SpanChange, SpanId, SpanKind, SpanRange, SpanWrite, Timestamp,
+    TraceId,
     seams::{SpanStore, StoreError},
 };
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
-use crate::sqlite::{Sqlite, fault::Fault, metrics, notes, row, writer::Write};
+use crate::sqlite::{Sqlite, fault::Fault, metrics, notes, record, row, writer::Write};
 
 /// A project's id and that of one of its spans.
 pub(super) type Key = [[u8; 16]; 2];
@@ -236,6 +237,22 @@ impl SpanStore for Sqlite {
             Ok(u64::try_from(interrupted).ok())
         });
         Ok(interrupted.await?.unwrap_or_default())
+    }
+
+    async fn recorded(
+        &self,
+        range: SpanRange,
+        after: i64,
+        limit: u64,
+    ) -> Result<Recorded, StoreError> {
+        self.read(move |connection| record::step(connection, range, after, limit))
+            .await
+    }
+
+    async fn correct_meta(&self, corrections: Vec<MetaCorrection>) -> Result<u64, StoreError> {
+        let corrected = self
+            .change_and_give(move |connection| record::correct(connection, &corrections).map(Some));
+        Ok(corrected.await?.unwrap_or_default())
     }
 
     async fn insert_metric(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{
-    FinishReason, Json, Kept, ModelName, Output,
+    Beside, FinishReason, Json, Kept, ModelName, Output,
     seams::{Cache, CacheKey},
 };
 
@@ -18,6 +18,7 @@ async fn empty() -> Arc<dyn Cache> {
 fn says(text: impl Into<String>) -> Kept {
     Kept {
         output: Output::Message(text.into()),
+        beside: Beside::default(),
         model: ModelName::parse("a/one").unwrap(),
         finish_reason: FinishReason::Stop,
     }
@@ -32,6 +33,11 @@ async fn an_answer_reads_as_it_was_kept() {
     let cache = empty().await;
     let value = Kept {
         output: Output::Payload(Json::parse(r#"{"b":1.0,"a":1e2}"#).unwrap()),
+        beside: Beside {
+            images: vec!["https://host/1.png".to_owned()],
+            reasoning: "well".to_owned(),
+            ..Beside::default()
+        },
         model: ModelName::parse("mine").unwrap(),
         finish_reason: FinishReason::Length,
     };

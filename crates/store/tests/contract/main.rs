@@ -12,6 +12,7 @@ mod functions;
 mod metrics;
 mod models;
 mod notes;
+mod record;
 mod revisions;
 mod spans;
 mod tokens;

@@ -2,14 +2,19 @@
 
 use domain::{
     Cost, CostStatus, FinishReason, Json, Kept, ModelName, Observation, Rung, SpanId, Tags, Usage,
+    UsageKinds, Usd,
 };
 use serde::Serialize;
 
-use crate::calls::{
-    Answer,
-    ledger::{Entry, Ledger, Shown, Status, elapsed_ms},
-    open::Call,
-    pieces::Mending,
+use crate::{
+    calls::{
+        Answer,
+        ledger::{Entry, Ledger, Shown, Status, elapsed_ms},
+        open::Call,
+        pieces::Mending,
+        task::Task,
+    },
+    price::Counted,
 };
 
 use super::Ending;
@@ -18,10 +23,17 @@ use super::Ending;
 #[derive(Serialize)]
 pub(super) struct Beginning<'a> {
     tags: &'a Tags,
+    #[serde(flatten)]
+    function: Option<OfFunction<'a>>,
+    streamed: bool,
+}
+
+/// Those of them that only the call of a function has.
+#[derive(Serialize)]
+struct OfFunction<'a> {
     function_id: domain::FunctionId,
     function_name: &'a str,
     revision_id: domain::RevisionId,
-    streamed: bool,
 }
 
 /// The other members of `meta`.
@@ -42,7 +54,8 @@ struct Meta<'a> {
     cost: Cost,
     cost_status: CostStatus,
     latency_ms: u64,
-    few_shot_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    few_shot_count: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     few_shot: Option<&'a Shown>,
     /// The span of an equal call that asked in this one's stead, in vain.
@@ -59,6 +72,9 @@ struct Meta<'a> {
     failover: bool,
     #[serde(skip_serializing_if = "is_false")]
     usage_estimated: bool,
+    /// What was left out of the models' options.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<&'a str>,
     #[serde(skip_serializing_if = "is_false")]
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,8 +83,9 @@ struct Meta<'a> {
     error_type: Option<&'static str>,
 }
 
+/// One attempt.
 #[derive(Serialize)]
-struct Tried<'a> {
+pub(in crate::calls) struct Tried<'a> {
     model: &'a ModelName,
     #[serde(skip_serializing_if = "Option::is_none")]
     rung: Option<Rung>,
@@ -82,17 +99,35 @@ struct Tried<'a> {
     hedge: bool,
     ms: u64,
     usage: Usage,
+    /// What of the usage has prices of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage_kinds: Option<UsageKinds>,
     cost: Cost,
+    /// Where the price comes from that the cost was counted by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price: Option<&'a str>,
+    /// What the provider itself says that it cost; then that is the cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reported_cost: Option<Usd>,
+    /// The provider's own count, as it came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage_reported: Option<&'a Json>,
 }
 
 impl<'a> Beginning<'a> {
     /// What is known of it then.
     pub(super) fn of(call: &'a Call, streamed: bool) -> Self {
+        let function = match &call.task {
+            Task::Function(task) => Some(OfFunction {
+                function_id: task.function.id,
+                function_name: task.function.name.as_str(),
+                revision_id: task.callee.revision.id,
+            }),
+            Task::Chat(_) => None,
+        };
         Self {
-            tags: &call.request.tags,
-            function_id: call.function.id,
-            function_name: call.function.name.as_str(),
-            revision_id: call.callee.revision.id,
+            tags: &call.tags,
+            function,
             streamed,
         }
     }
@@ -125,6 +160,8 @@ pub(super) fn meta(
     let (usage, bill) = (ledger.usage(), ledger.bill());
     let rung = answer.and_then(|answer| answer.rung.as_ref());
     let shown = ledger.few_shot();
+    let few_shot_count = shown.map_or(0, |shown| shown.entries.len());
+    let is_function = matches!(call.task, Task::Function(_));
     let entries = ledger.entries();
     Json::of(&Meta {
         beginning,
@@ -137,14 +174,15 @@ pub(super) fn meta(
         cost: bill.cost,
         cost_status: bill.status,
         latency_ms: elapsed_ms(call.began),
-        few_shot_count: shown.map_or(0, |shown| shown.entries.len()),
+        few_shot_count: is_function.then_some(few_shot_count),
         few_shot: shown,
         shares_failure_of: ledger.shared_failure(),
         rung: rung.map(|rung| rung.rung),
         rung_reason: rung.and_then(|rung| rung.why.as_deref()),
         mended: answer.map_or(&[], |answer| &answer.mended),
         failover: answer.is_some_and(|answer| answer.failover),
-        usage_estimated: entries.iter().any(|entry| entry.usage_estimated),
+        usage_estimated: entries.iter().any(Entry::is_estimated),
+        warnings: warnings(&entries),
         truncated,
         observer,
         error_type: match ending {
@@ -154,16 +192,59 @@ pub(super) fn meta(
     })
 }
 
+impl Tried<'_> {
+    /// Adds another attempt to this one, if the same became of it. Says whether it did.
+    pub(in crate::calls) fn join(&mut self, other: &Self) -> bool {
+        let became = |tried: &Self| {
+            (
+                tried.model.clone(),
+                tried.status,
+                tried.class,
+                tried.reason.map(str::to_owned),
+                tried.upstream_status,
+            )
+        };
+        if became(self) != became(other) {
+            return false;
+        }
+        self.ms = self.ms.max(other.ms);
+        self.usage += other.usage;
+        self.cost.generation += other.cost.generation;
+        self.cost.platform += other.cost.platform;
+        self.reported_cost = match (self.reported_cost, other.reported_cost) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
+        self.usage_reported = None;
+        true
+    }
+}
+
+/// Each warning once.
+fn warnings(entries: &[Entry]) -> Vec<&str> {
+    let mut warnings: Vec<&str> = Vec::new();
+    for warning in entries.iter().flat_map(|entry| &entry.warnings) {
+        if !warnings.contains(&warning.as_str()) {
+            warnings.push(warning);
+        }
+    }
+    warnings
+}
+
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde hands out references"
 )]
-fn is_false(flag: &bool) -> bool {
+pub(in crate::calls) fn is_false(flag: &bool) -> bool {
     !flag
 }
 
 impl<'a> From<&'a Entry> for Tried<'a> {
     fn from(entry: &'a Entry) -> Self {
+        let report = match &entry.counted {
+            Some(Counted::Reported(report)) => Some(report),
+            _ => None,
+        };
         Self {
             model: &entry.model,
             rung: entry.rung,
@@ -173,8 +254,12 @@ impl<'a> From<&'a Entry> for Tried<'a> {
             upstream_status: entry.upstream_status,
             hedge: entry.is_hedge,
             ms: entry.ms,
-            usage: entry.usage,
+            usage: entry.usage(),
+            usage_kinds: entry.usage().kinds(),
             cost: entry.bill.map(|bill| bill.cost).unwrap_or_default(),
+            price: entry.price_origin.as_deref(),
+            reported_cost: report.and_then(|report| report.cost),
+            usage_reported: report.and_then(|report| report.raw.as_ref()),
         }
     }
 }

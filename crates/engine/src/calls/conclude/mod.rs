@@ -2,12 +2,13 @@
 
 mod meta;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use domain::{
-    CallResult, FinishReason, Json, Kept, Observation, Output, Span, SpanKind, SpanWrite,
+    Beside, CallResult, FinishReason, Json, Kept, Observation, Output, Span, SpanWrite, ToolCall,
     seams::Clock,
 };
+use serde::Serialize;
 
 use crate::{
     error::{CallDetail, Code, Error},
@@ -15,15 +16,18 @@ use crate::{
     spans::{Committed, SpanWriter, kept},
 };
 
+pub(super) use self::meta::{Tried, is_false};
+
 use self::meta::{Beginning, meta};
 
 use super::{
     Answer,
     ledger::{Entry, Ledger, Status},
     open::Call,
+    task::Task,
 };
 
-const CLIENT_GONE: &str = "client disconnected";
+pub(super) const CLIENT_GONE: &str = "client disconnected";
 
 /// How a call ended.
 pub(super) enum Ending {
@@ -57,7 +61,7 @@ impl Closing {
 
     /// Keeps the beginning of a call's span.
     pub(super) fn begin(&self, call: &Call) -> impl Future<Output = Committed> + use<> {
-        let (input, ..) = kept(call.request.input.clone(), None);
+        let (input, ..) = kept(call.input(), None);
         let meta = Json::of(&Beginning::of(call, true));
         let span = SpanWrite::Begin(row(call, (input, None), meta));
         let spans = self.spans.clone();
@@ -73,14 +77,13 @@ impl Closing {
         sent: Option<&str>,
     ) -> Span {
         let output = match ending {
-            Ending::Answered(Answer { output, .. }) | Ending::Kept(Kept { output, .. }) => {
-                Some(said(output))
-            }
+            Ending::Answered(Answer { output, beside, .. })
+            | Ending::Kept(Kept { output, beside, .. }) => Some(said(call, output, beside)),
             Ending::Failed(_) | Ending::CallerGone | Ending::CallerStalled => sent
                 .filter(|sent| !sent.is_empty())
                 .map(|sent| Json::of(&sent)),
         };
-        let (input, output, truncated) = kept(call.request.input.clone(), output);
+        let (input, output, truncated) = kept(call.input(), output);
         let observation = self.observation(ledger, ending);
         let meta = meta(
             Beginning::of(call, sent.is_some()),
@@ -116,12 +119,29 @@ impl Closing {
             error.cause = Some(cause);
             return Err(error.of_span(span_id));
         }
-        let (output, finish_reason, cached, failover) = match ending {
+        let started = call.started;
+        let (output, beside, model, finish_reason, cached, failover) = match ending {
             Ending::Answered(answer) => {
                 self.offer(&call, &answer);
-                (answer.output, answer.finish_reason, false, answer.failover)
+                let Answer {
+                    output,
+                    beside,
+                    model,
+                    finish_reason,
+                    failover,
+                    ..
+                } = answer;
+                (output, beside, model, finish_reason, false, failover)
             }
-            Ending::Kept(kept) => (kept.output, kept.finish_reason, true, false),
+            Ending::Kept(kept) => {
+                let Kept {
+                    output,
+                    beside,
+                    model,
+                    finish_reason,
+                } = kept;
+                (output, beside, model, finish_reason, true, false)
+            }
             Ending::Failed(error) => return Err(error.of_span(span_id)),
             Ending::CallerGone | Ending::CallerStalled => {
                 let detail = CallDetail::because(CLIENT_GONE);
@@ -130,7 +150,10 @@ impl Closing {
         };
         Ok(CallResult {
             span_id,
+            started,
             output,
+            beside,
+            model,
             finish_reason,
             cached,
             failover,
@@ -158,30 +181,74 @@ impl Closing {
             scope: call.scope,
             span_id: call.span_id,
             trace_id: call.trace_id,
-            instructions: call.definition().instructions.clone(),
-            input: call.request.input.clone().unwrap_or_else(Json::null),
-            output: said(&answer.output),
+            instructions: call.instructions(),
+            input: call.input().unwrap_or_else(Json::null),
+            output: said(call, &answer.output, &answer.beside),
         });
     }
 }
 
-/// An output as a span keeps it.
-fn said(output: &Output) -> Json {
+/// An output as a span keeps it: the turn, where a conversation's is more than its text.
+fn said(call: &Call, output: &Output, beside: &Beside) -> Json {
+    #[derive(Serialize)]
+    struct Turn<'a> {
+        content: Option<Json>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        refusal: Option<&'a str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Called<'a>>,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        images: &'a [String],
+    }
+    #[derive(Serialize)]
+    struct Called<'a> {
+        id: &'a str,
+        name: &'a str,
+        arguments: &'a str,
+    }
+    impl<'a> From<&'a ToolCall> for Called<'a> {
+        fn from(call: &'a ToolCall) -> Self {
+            Self {
+                id: &call.id,
+                name: &call.name,
+                arguments: &call.arguments,
+            }
+        }
+    }
+    let content = text_of(output);
+    let is_more =
+        beside.refusal.is_some() || !beside.tool_calls.is_empty() || !beside.images.is_empty();
+    if matches!(call.task, Task::Function(_)) || !is_more {
+        return content;
+    }
+    Json::of(&Turn {
+        content: Some(content).filter(|content| content.text() != "\"\""),
+        refusal: beside.refusal.as_deref(),
+        tool_calls: beside.tool_calls.iter().map(Called::from).collect(),
+        images: &beside.images,
+    })
+}
+
+fn text_of(output: &Output) -> Json {
     match output {
         Output::Message(text) => Json::of(text),
         Output::Payload(value) => value.clone(),
+        Output::Images(images) => Json::of(images),
     }
 }
 
 fn rule_score(ledger: &Ledger, answer: &Answer) -> Observation {
     let mismatched = |entry: &&Entry| entry.status == Status::Mismatched;
+    let beside = &answer.beside;
+    let said_nothing =
+        beside.refusal.is_none() && beside.tool_calls.is_empty() && beside.images.is_empty();
     let mismatches = ledger.entries().iter().filter(mismatched).count();
     observer::rule_score(
         u32::try_from(mismatches)
             .unwrap_or(u32::MAX)
             .saturating_add(1),
         answer.finish_reason == FinishReason::Length,
-        matches!(&answer.output, Output::Message(text) if text.is_empty()),
+        matches!(&answer.output, Output::Message(text) if text.is_empty()) && said_nothing,
     )
 }
 
@@ -190,10 +257,10 @@ fn row(call: &Call, (input, output): (Option<Json>, Option<Json>), meta: Json) -
     Span {
         id: call.span_id,
         project: call.scope.project(),
-        name: call.function.name.to_string(),
-        kind: Some(SpanKind::GENERATION),
+        name: call.name().to_owned(),
+        kind: Some(call.kind()),
         trace_id: call.trace_id,
-        parent_id: call.request.parent_span_id,
+        parent_id: call.parent_span_id,
         start_time: Some(call.started),
         end_time: None,
         input,
@@ -213,6 +280,11 @@ fn observe(call: &Call, ending: &Ending) {
         Ending::CallerGone => "client_disconnected",
         Ending::CallerStalled => "client_stalled",
     };
+    measure(outcome, call.began);
+}
+
+/// Counts one call that has ended.
+pub(super) fn measure(outcome: &'static str, began: Instant) {
     metrics::counter!("gatewright_calls_total", "outcome" => outcome).increment(1);
-    metrics::histogram!("gatewright_call_seconds").record(call.began.elapsed());
+    metrics::histogram!("gatewright_call_seconds").record(began.elapsed());
 }

@@ -40,8 +40,7 @@ impl Way for Flowing {
     type Got = Begun;
 
     async fn ask(reachable: &Reachable, chat: &ChatRequest) -> Result<Begun, ProviderError> {
-        let streaming = reachable.provider.chat_stream(&reachable.target, chat);
-        let mut rest = streaming.await?;
+        let mut rest = reachable.chat_stream(chat).await?;
         let first = rest.next().await.unwrap_or_else(|| Err(broke_off()))?;
         Ok(Begun {
             first: Some(first),
@@ -76,7 +75,7 @@ impl Asking {
                 Missed::ForGood(error) => return Err(error),
                 Missed::Unavailable(failure) => failures.add(failure),
                 Missed::Broken(failure, unfinished) => {
-                    let goes_on = walk.call.definition().configuration.failover();
+                    let goes_on = walk.call.settings().failover();
                     if !goes_on || !failure.kind.may_fall_back() || !sink.is_whole() {
                         return Err(told(&failure, walk.ledger));
                     }
@@ -164,12 +163,19 @@ impl Asking {
                 got: begun,
                 rung,
             } = asked;
-            let taken = match &walk.call.callee.wanted {
-                Wanted::Json { begins, .. } => take_value(begun, *begins, sink, &mut attempt).await,
-                Wanted::Text => take_text(begun, sink, &mut attempt, joint.as_mut()).await,
-                Wanted::Xml { .. } => take_silently(begun, &mut attempt).await,
+            sink.is_answered_by(&reachable.target.name);
+            let taken = match walk.call.wanted() {
+                // What a model of images makes has no place in the pieces of a text.
+                _ if reachable.makes_images() => take_silently(begun, sink, &mut attempt).await,
+                Wanted::Json { begins, .. } if walk.call.awaits_value_alone() => {
+                    take_value(begun, *begins, sink, &mut attempt).await
+                }
+                Wanted::Text | Wanted::Json { .. } => {
+                    take_text(begun, sink, &mut attempt, joint.as_mut()).await
+                }
+                Wanted::Xml { .. } => take_silently(begun, sink, &mut attempt).await,
             };
-            let (generation, value) = match taken {
+            let (mut generation, value) = match taken {
                 Ok(taken) => taken,
                 Err(Cut::Ours(error)) => return Err(Missed::ForGood(error)),
                 Err(Cut::Upstream(failure, reader)) => {
@@ -183,8 +189,12 @@ impl Asking {
                 }
             };
             pass.succeeded();
-            attempt.answered(&generation.text, generation.usage);
+            attempt.answered(&mut generation);
             refuse_a_refusal(walk, &generation, &mut attempt)?;
+            if reachable.makes_images() {
+                walk.spend_answer();
+                return Ok(reachable.drawn(generation));
+            }
             let complaint = match self.settle(walk, &generation, value, sink).await {
                 Ok(Settled { output, mended }) => {
                     walk.spend_answer();
@@ -196,6 +206,7 @@ impl Asking {
                         output,
                         model: reachable.target.name.clone(),
                         finish_reason: generation.finish_reason,
+                        beside: walk.call.beside(generation),
                         rung,
                         mended,
                         rest: Vec::new(),
@@ -220,7 +231,7 @@ impl Asking {
             drop(attempt);
             Arc::make_mut(chat)
                 .messages
-                .extend(complaint.turns(&generation.text, &walk.call.callee.wanted));
+                .extend(complaint.turns(&generation.text, walk.call.wanted()));
             joint = None;
         }
     }
@@ -233,7 +244,7 @@ impl Asking {
         value: Option<Value>,
         sink: &mut Sink,
     ) -> Result<Settled, Unsettled> {
-        let wanted = &walk.call.callee.wanted;
+        let wanted = walk.call.wanted_of(generation);
         let checks = self.checks_of(walk.call);
         match (wanted, value) {
             (Wanted::Json { schema, .. }, Some(value)) => {
@@ -252,7 +263,9 @@ impl Asking {
             }),
             (Wanted::Xml { .. } | Wanted::Json { .. }, _) => {
                 let read = wanted.read(generation, None, checks).await?;
-                if let Output::Payload(value) = &read.output {
+                if let Output::Payload(value) = &read.output
+                    && !sink.has_sent()
+                {
                     sink.value(value).await.map_err(Unsettled::Ours)?;
                 }
                 Ok(Settled {

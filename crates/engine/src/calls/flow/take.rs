@@ -1,10 +1,11 @@
 //! Taking a stream in: as text, as a JSON value, or silently.
 
 use domain::{
-    Delta, Deltas, FinishReason, Generation, Usage,
+    Delta, Deltas, FinishReason, Generation, Json, ToolCall, ToolCallDelta, UsageReport,
     seams::{ProviderError, ProviderErrorKind as Kind},
 };
 use futures_util::StreamExt;
+use indexmap::IndexMap;
 
 use crate::error::Error;
 
@@ -43,8 +44,12 @@ pub(super) type Taken = Result<(Generation, Option<Value>), Cut>;
 #[derive(Default)]
 struct Gathered {
     text: String,
+    reasoning: String,
     refusal: String,
-    end: Option<(FinishReason, Option<Usage>)>,
+    tool_calls: Vec<ToolCall>,
+    images: Vec<String>,
+    logprobs: Vec<Json>,
+    end: Option<(FinishReason, Option<UsageReport>)>,
 }
 
 impl Gathered {
@@ -52,35 +57,96 @@ impl Gathered {
         let (finish_reason, usage) = self.end.unwrap_or((FinishReason::Stop, None));
         Generation {
             text: self.text,
+            reasoning: self.reasoning,
             refusal: (!self.refusal.is_empty()).then_some(self.refusal),
+            tool_calls: self.tool_calls,
+            images: self.images,
+            logprobs: joined(&self.logprobs),
             finish_reason,
             usage,
         }
     }
+
+    /// Takes in what is no text, and gives back what of it can be passed on.
+    fn take(&mut self, delta: Delta, attempt: &mut Attempt<'_>) -> Option<Delta> {
+        match &delta {
+            Delta::Text(_) => {}
+            Delta::Reasoning(piece) => {
+                attempt.received(piece);
+                self.reasoning.push_str(piece);
+            }
+            Delta::Refusal(piece) => {
+                attempt.received(piece);
+                self.refusal.push_str(piece);
+            }
+            Delta::ToolCall(piece) => {
+                attempt.received(&piece.arguments);
+                self.tool_call(piece);
+            }
+            Delta::Image(url) => self.images.push(url.clone()),
+            Delta::Logprobs(piece) => self.logprobs.push(piece.clone()),
+            Delta::End {
+                finish_reason,
+                usage,
+            } => {
+                self.end = Some((*finish_reason, usage.clone()));
+                return None;
+            }
+        }
+        Some(delta)
+    }
+
+    fn tool_call(&mut self, piece: &ToolCallDelta) {
+        if let Some((id, name)) = &piece.begins {
+            self.tool_calls.push(ToolCall {
+                id: id.clone(),
+                name: name.clone(),
+                arguments: String::new(),
+            });
+        }
+        // A dialect counts the calls in the order in which they begin.
+        if let Some(call) = self.tool_calls.get_mut(piece.index) {
+            call.arguments.push_str(&piece.arguments);
+        }
+    }
+}
+
+/// The parts of a list that each member of the pieces is, one behind the other.
+fn joined(pieces: &[Json]) -> Option<Json> {
+    let mut members: IndexMap<String, Vec<Json>> = IndexMap::new();
+    for piece in pieces {
+        let lists: IndexMap<String, Option<Vec<Json>>> = serde_json::from_str(piece.text()).ok()?;
+        for (name, list) in lists {
+            members
+                .entry(name)
+                .or_default()
+                .extend(list.unwrap_or_default());
+        }
+    }
+    (!members.is_empty()).then(|| Json::of(&members))
 }
 
 impl Begun {
-    /// The next piece of text, the refusal and the end put aside; `None` at the orderly end.
+    /// The next piece of text; what comes beside it is gathered, and passed on to those who have a place for it. `None` at
+    /// the orderly end.
     async fn next_text(
         &mut self,
         gathered: &mut Gathered,
+        sink: &mut Sink,
         attempt: &mut Attempt<'_>,
-    ) -> Result<Option<String>, ProviderError> {
+    ) -> Result<Option<String>, Cut> {
         while gathered.end.is_none() {
             let delta = match self.first.take() {
-                Some(first) => first,
-                None => self.rest.next().await.unwrap_or_else(|| Err(broke_off()))?,
+                Some(first) => Ok(first),
+                None => self.rest.next().await.unwrap_or_else(|| Err(broke_off())),
             };
-            match delta {
-                Delta::Text(text) => {
-                    attempt.received(&text);
-                    return Ok(Some(text));
-                }
-                Delta::Refusal(piece) => gathered.refusal.push_str(&piece),
-                Delta::End {
-                    finish_reason,
-                    usage,
-                } => gathered.end = Some((finish_reason, usage)),
+            let delta = delta.map_err(|failure| Cut::Upstream(failure, None))?;
+            if let Delta::Text(text) = delta {
+                attempt.received(&text);
+                return Ok(Some(text));
+            }
+            if let Some(delta) = gathered.take(delta, attempt) {
+                sink.beside(delta).await.map_err(Cut::Ours)?;
             }
         }
         Ok(None)
@@ -96,8 +162,7 @@ pub(super) async fn take_text(
 ) -> Taken {
     let mut gathered = Gathered::default();
     loop {
-        let next = begun.next_text(&mut gathered, attempt).await;
-        let next = next.map_err(|failure| Cut::Upstream(failure, None))?;
+        let next = begun.next_text(&mut gathered, sink, attempt).await?;
         let is_over = next.is_none();
         let text = next.unwrap_or_default();
         let text = match joint.as_mut() {
@@ -133,12 +198,13 @@ pub(super) async fn take_value(
     let mut fault = None;
     let mut pieces = Vec::new();
     loop {
-        let next = match begun.next_text(&mut gathered, attempt).await {
+        let next = match begun.next_text(&mut gathered, sink, attempt).await {
             Ok(next) => next,
-            Err(failure) => return Err(Cut::Upstream(failure, Some(reader))),
+            Err(Cut::Upstream(failure, _)) => return Err(Cut::Upstream(failure, Some(reader))),
+            Err(ours) => return Err(ours),
         };
         let Some(text) = next else { break };
-        if !sink.has_sent() || fault.is_some() {
+        if sink.sent.is_empty() || fault.is_some() {
             gathered.text.push_str(&text);
         }
         for slice in parts(&text, SLICE_BYTES) {
@@ -168,7 +234,7 @@ pub(super) async fn take_value(
             sink.piece(piece).await.map_err(Cut::Ours)?;
         }
     }
-    if sink.has_sent() {
+    if !sink.sent.is_empty() {
         gathered.text.clone_from(&sink.sent);
     }
     let fault = match &finished {
@@ -182,11 +248,14 @@ pub(super) async fn take_value(
 }
 
 /// Takes an answer in that can only be passed on as a whole.
-pub(super) async fn take_silently(mut begun: Begun, attempt: &mut Attempt<'_>) -> Taken {
+pub(super) async fn take_silently(
+    mut begun: Begun,
+    sink: &mut Sink,
+    attempt: &mut Attempt<'_>,
+) -> Taken {
     let mut gathered = Gathered::default();
     loop {
-        let next = begun.next_text(&mut gathered, attempt).await;
-        match next.map_err(|failure| Cut::Upstream(failure, None))? {
+        match begun.next_text(&mut gathered, sink, attempt).await? {
             Some(text) => gathered.text.push_str(&text),
             None => return Ok((gathered.generation(), None)),
         }

@@ -46,6 +46,15 @@ const PLAIN: Subset = Subset {
     max_values: 500,
     max_characters: 4000,
 };
+/// As of <https://learn.microsoft.com/azure/ai-foundry/openai/how-to/structured-outputs>.
+const AZURE: Subset = Subset {
+    has_bounds: false,
+    has_references: true,
+    max_depth: 5,
+    max_properties: 100,
+    max_values: 500,
+    max_characters: 7500,
+};
 
 /// Models of one host.
 struct Keeper {
@@ -79,8 +88,10 @@ const OPENAI: &[Named] = &[
     Named::Family("gpt-5"),
     Named::Exactly("o1"),
     Named::Family("o1-20"),
+    Named::Family("o1-pro"),
     Named::Exactly("o3"),
     Named::Family("o3-20"),
+    Named::Family("o3-pro"),
     Named::Exactly("o3-mini"),
     Named::Family("o3-mini-20"),
     Named::Exactly("o4-mini"),
@@ -91,12 +102,19 @@ const GPT_OSS: &[Named] = &[
     Named::Exactly("gpt-oss-120b"),
 ];
 
-const KEEPERS: [Keeper; 4] = [
+const KEEPERS: [Keeper; 5] = [
     Keeper {
         provider: "openai",
         vendor: "",
         models: OPENAI,
         subset: FULL,
+    },
+    Keeper {
+        // A deployment is most often named after its model.
+        provider: "azure",
+        vendor: "",
+        models: OPENAI,
+        subset: AZURE,
     },
     Keeper {
         provider: "openrouter",

@@ -1,0 +1,281 @@
+//! `/v2/openai/embeddings`: texts as vectors, in the ecosystem's shape.
+
+use std::fmt;
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use domain::{Cost, Invalid, JsonObject, ModelChoice, ModelSpec, SpanId};
+use engine::{Code, Embedded, Error};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, IgnoredAny, MapAccess, Visitor},
+};
+use utoipa::ToSchema;
+
+use crate::{
+    doors::Doors,
+    extract::{Body, Caller, RequestBody},
+    problem::{ErrorBody, Problem, SPAN_ID, span_header},
+    schemas,
+};
+
+const MAX_INPUTS: usize = 2048;
+
+/// What embeddings take. Members that are not named here go to the model as they are.
+#[derive(ToSchema)]
+#[schema(as = OpenAiEmbeddingRequest)]
+pub(crate) struct CreateEmbeddings {
+    #[schema(value_type = schemas::Texts)]
+    input: Input,
+    /// Who is asked; the default embedding model when absent.
+    #[schema(value_type = Option<schemas::ModelSpec>)]
+    model: Option<ModelSpec>,
+    /// How a vector is written; `float` when absent.
+    encoding_format: Option<Encoding>,
+    /// The model's.
+    #[schema(ignore)]
+    options: JsonObject,
+}
+
+/// What is embedded.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Input {
+    One(String),
+    Many(Vec<String>),
+    /// Tokens, in one list or in several.
+    Tokens(Tokens),
+}
+
+/// A list of no texts.
+struct Tokens;
+
+impl<'de> Deserialize<'de> for Tokens {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<IgnoredAny>::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+/// How a vector is written.
+#[derive(Clone, Copy, Default, ToSchema)]
+#[schema(as = EmbeddingEncoding)]
+enum Encoding {
+    /// As numbers.
+    #[default]
+    #[schema(rename = "float")]
+    Float,
+    /// As the base64 of 32-bit floats, low byte first.
+    #[schema(rename = "base64")]
+    Base64,
+}
+
+/// Vectors, one per text. The last two members are the gateway's own.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OpenAiEmbeddings)]
+pub(crate) struct EmbeddingsBody {
+    /// `list`.
+    object: &'static str,
+    data: Vec<EmbeddingBody>,
+    /// The model that answered.
+    model: String,
+    usage: EmbeddingsUsage,
+    #[schema(value_type = schemas::Cost)]
+    cost: Cost,
+    /// The span that recorded it.
+    #[schema(value_type = uuid::Uuid)]
+    span_id: SpanId,
+}
+
+/// One vector.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OpenAiEmbedding)]
+struct EmbeddingBody {
+    /// `embedding`.
+    object: &'static str,
+    /// Which text's.
+    index: usize,
+    embedding: VectorBody,
+}
+
+/// Numbers, or their base64.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = OpenAiVector)]
+enum VectorBody {
+    Numbers(Vec<f32>),
+    Base64(String),
+}
+
+/// The tokens that it took.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OpenAiEmbeddingsUsage)]
+struct EmbeddingsUsage {
+    prompt_tokens: u64,
+    total_tokens: u64,
+}
+
+/// Create embeddings
+#[utoipa::path(post, operation_id = "create_openai_embeddings", path = "/openai/embeddings", tag = "openai", request_body = CreateEmbeddings, responses(
+    (status = 200, description = "The vectors; their span can be read at once", body = EmbeddingsBody,
+        headers(("X-Span-Id" = uuid::Uuid, description = "The span that recorded them"))),
+    (status = 400, description = "The call cannot be done", body = ErrorBody),
+    (status = 413, description = "The body is too large", body = ErrorBody),
+    (status = 422, description = "The request is malformed", body = ErrorBody),
+    (status = 429, description = "A rate limit was exceeded", body = ErrorBody),
+    (status = 502, description = "The model provider failed", body = ErrorBody),
+    (status = 503, description = "The service is unavailable", body = ErrorBody),
+    (status = 504, description = "The model provider did not answer in time", body = ErrorBody),
+))]
+pub(crate) async fn create(
+    State(doors): State<Doors>,
+    caller: Caller,
+    body: Body<CreateEmbeddings>,
+) -> Result<Response, Problem> {
+    let _permit = doors.admission.call()?;
+    let encoding = body.value.encoding_format.unwrap_or_default();
+    let input = texts(body.value.input)?;
+    let model = with_options(body.value.model, &body.value.options)?;
+    let embeddings = &doors.gateway.embeddings;
+    let embedded = embeddings.embed(&caller, input, model.as_ref()).await?;
+    let span_id = [(SPAN_ID, span_header(embedded.span_id))];
+    Ok((span_id, Json(EmbeddingsBody::of(embedded, encoding))).into_response())
+}
+
+fn texts(input: Input) -> Result<Vec<String>, Problem> {
+    let refused = |slug, why: &str| {
+        let fault = Invalid::new(slug, why).at("input");
+        Err(Problem::invalid("body", &fault))
+    };
+    let texts = match input {
+        Input::One(text) => vec![text],
+        Input::Many(texts) => texts,
+        Input::Tokens(Tokens) => {
+            let reason = "`input` holds tokens, which mean something to one model only: send the text itself";
+            return Err(Error::text(Code::BadRequest, reason).into());
+        }
+    };
+    if texts.is_empty() {
+        return refused("too_short", "must hold at least one text");
+    }
+    if texts.len() > MAX_INPUTS {
+        return refused("too_long", "must hold at most 2048 texts");
+    }
+    if texts.iter().any(String::is_empty) {
+        return refused("string_too_short", "a text must not be empty");
+    }
+    Ok(texts)
+}
+
+/// The models with these options over their own.
+fn with_options(
+    model: Option<ModelSpec>,
+    options: &JsonObject,
+) -> Result<Option<ModelSpec>, Problem> {
+    let Some(model) = model else {
+        let Some(name) = options.keys().next() else {
+            return Ok(None);
+        };
+        let reason = format!("name a `model` to set `{name}`");
+        return Err(Error::text(Code::BadRequest, reason).into());
+    };
+    let with_options = |choice: &ModelChoice| {
+        let mut choice = choice.clone();
+        choice.options.extend(options.clone());
+        choice
+    };
+    let choices = model.choices().iter().map(with_options).collect();
+    Ok(Some(ModelSpec::Fallbacks(choices)))
+}
+
+impl RequestBody for CreateEmbeddings {}
+
+impl<'de> Deserialize<'de> for CreateEmbeddings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Members)
+    }
+}
+
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = CreateEmbeddings;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        let (mut input, mut model, mut encoding_format) = (None, None, None);
+        let mut options = JsonObject::new();
+        while let Some(name) = members.next_key::<String>()? {
+            match name.as_str() {
+                "input" => input = members.next_value()?,
+                "model" => model = members.next_value()?,
+                "encoding_format" => encoding_format = members.next_value()?,
+                _ => {
+                    let value: domain::Json = members.next_value()?;
+                    if !value.is_null() {
+                        options.insert(name, value);
+                    }
+                }
+            }
+        }
+        Ok(CreateEmbeddings {
+            input: input.ok_or_else(|| de::Error::missing_field("input"))?,
+            model,
+            encoding_format,
+            options,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Encoding {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "float" => Ok(Self::Float),
+            "base64" => Ok(Self::Base64),
+            _ => Err(de::Error::custom(Invalid::new(
+                "enum",
+                "must be one of: float, base64",
+            ))),
+        }
+    }
+}
+
+impl EmbeddingsBody {
+    fn of(embedded: Embedded, encoding: Encoding) -> Self {
+        let data = embedded.vectors.into_iter().enumerate();
+        let data = data.map(|(index, vector)| EmbeddingBody {
+            object: "embedding",
+            index,
+            embedding: VectorBody::of(vector, encoding),
+        });
+        Self {
+            object: "list",
+            data: data.collect(),
+            model: embedded.model,
+            usage: EmbeddingsUsage {
+                prompt_tokens: embedded.usage.input_tokens,
+                total_tokens: embedded.usage.total_tokens(),
+            },
+            cost: embedded.cost,
+            span_id: embedded.span_id,
+        }
+    }
+}
+
+impl VectorBody {
+    fn of(vector: Vec<f32>, encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Float => Self::Numbers(vector),
+            Encoding::Base64 => {
+                let bytes: Vec<u8> = vector.into_iter().flat_map(f32::to_le_bytes).collect();
+                Self::Base64(BASE64_STANDARD.encode(bytes))
+            }
+        }
+    }
+}

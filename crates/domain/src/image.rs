@@ -1,0 +1,19 @@
+//! Images that models make.
+
+use crate::UsageReport;
+
+/// An image to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageRequest {
+    /// What it should show.
+    pub prompt: String,
+}
+
+/// Images, made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Images {
+    /// At least one, as `https:` URLs or as base64, whichever the provider gives.
+    pub images: Vec<String>,
+    /// The provider's own count, where it gave one; the number of images always.
+    pub usage: UsageReport,
+}

@@ -1,0 +1,101 @@
+//! Asking one target for what is no conversation: again where that may help, and not at all while it rests.
+
+use std::sync::Arc;
+
+use domain::{
+    EmbeddingRequest, Embeddings, ProjectScope, Ranked, RerankRequest, Reranking, UsageReport,
+    seams::ProviderError,
+};
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+
+use crate::{calls::ledger::Ledger, retries::Again, route::Reachable, tokens::Sent};
+
+use super::Errands;
+
+/// One target that is being asked.
+pub(crate) struct Asking<'a> {
+    pub(super) errands: &'a Errands,
+    pub(super) ledger: &'a Ledger,
+    /// Whom to ask.
+    pub(crate) reachable: &'a Reachable,
+    pub(super) scope: ProjectScope,
+    pub(super) has_fallback: bool,
+    pub(super) deadline: Instant,
+}
+
+/// What is there when a host has answered once, and its own count.
+type Answered<T> = Result<(T, Option<UsageReport>), ProviderError>;
+
+impl Asking<'_> {
+    /// Has texts embedded by one request, again while that may help. `check` looks at what came.
+    pub(crate) async fn embed(
+        &self,
+        request: &Arc<EmbeddingRequest>,
+        check: impl Fn(&Embeddings) -> Result<(), ProviderError> + Send + Sync,
+    ) -> Result<Vec<Vec<f32>>, ProviderError> {
+        let Reachable {
+            provider, target, ..
+        } = self.reachable;
+        let ask = || -> BoxFuture<'_, Answered<_>> {
+            Box::pin(async {
+                let came = provider.embed(target, request).await?;
+                check(&came)?;
+                Ok((came.vectors, came.usage))
+            })
+        };
+        self.request(Sent::Embedding(request.clone()), ask).await
+    }
+
+    /// Has texts put in order by one request, again while that may help. `check` looks at what came.
+    pub(crate) async fn rerank(
+        &self,
+        request: &Arc<RerankRequest>,
+        check: impl Fn(&Reranking) -> Result<(), ProviderError> + Send + Sync,
+    ) -> Result<Vec<Ranked>, ProviderError> {
+        let Reachable {
+            provider, target, ..
+        } = self.reachable;
+        let ask = || -> BoxFuture<'_, Answered<_>> {
+            Box::pin(async {
+                let came = provider.rerank(target, request).await?;
+                check(&came)?;
+                Ok((came.results, came.usage))
+            })
+        };
+        self.request(Sent::Rerank(request.clone()), ask).await
+    }
+
+    async fn request<'r, T: Send>(
+        &self,
+        sent: Sent,
+        ask: impl Fn() -> BoxFuture<'r, Answered<T>> + Send + Sync,
+    ) -> Result<T, ProviderError> {
+        let (errands, reachable) = (self.errands, self.reachable);
+        let again = Again::usual(self.has_fallback);
+        let line = reachable.line(self.scope);
+        let mut tries = errands.retries.begin(line, again, self.deadline);
+        loop {
+            let pass = tries.admit().inspect_err(|failure| {
+                self.ledger.resting(&reachable.target.name, failure);
+            })?;
+            let mut attempt = self
+                .ledger
+                .begin(sent.clone(), reachable, &errands.prices, false);
+            let failure = match ask().await {
+                Ok((got, usage)) => {
+                    pass.succeeded();
+                    attempt.done(usage);
+                    return Ok(got);
+                }
+                Err(failure) => failure,
+            };
+            attempt.failed(&failure);
+            drop(attempt);
+            pass.failed(failure.kind, failure.retry_after);
+            if !tries.wait(&failure).await {
+                return Err(failure);
+            }
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! Embeddings: texts as vectors (`interface.md` 6).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::{
+    Cost, EmbeddingRequest, Embeddings as Vectors, Invalid, Json, JsonObject, ModelChoice,
+    ModelSpec, Principal, ProjectScope, SpanId, SpanKind, Usage,
+    seams::{ProviderError, ProviderErrorKind as Kind},
+};
+use futures_util::{
+    StreamExt, TryStreamExt,
+    future::{BoxFuture, FutureExt},
+    stream,
+};
+
+use crate::{
+    calls::{AskingOne, Done, Errand, Errands, Noted},
+    error::{CallDetail, Code, Error, Step},
+    route::{DIMENSIONS, Route, Routes, Stop},
+    tokens::{self, Vocabulary},
+};
+
+/// How many texts one request may have.
+pub const MAX_TEXTS: usize = 2048;
+/// How many tokens the default model takes of one text.
+const MAX_TOKENS: usize = 8191;
+/// How much text one request has: OpenAI takes 300,000 tokens at once, and no token is shorter than a byte.
+/// <https://platform.openai.com/docs/api-reference/embeddings/create>
+const BATCH_BYTES: usize = 300_000;
+/// How many requests for one errand are under way at once.
+const AT_ONCE: usize = 4;
+
+/// The service of embeddings.
+pub struct Embeddings {
+    errands: Arc<Errands>,
+}
+
+/// Texts that were embedded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedded {
+    /// The span that recorded it.
+    pub span_id: SpanId,
+    /// The name that was asked for: of several models the one that answered, of none the default's.
+    pub model: String,
+    /// One vector per text, in their order, all of one length.
+    pub vectors: Vec<Vec<f32>>,
+    /// The tokens that it took.
+    pub usage: Usage,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// Texts to embed by one model of a list.
+pub(crate) struct Embedding {
+    spec: ModelSpec,
+    request: Arc<EmbeddingRequest>,
+    /// Of how many tokens each text may be at most, and whose.
+    limit: Option<(usize, Vocabulary)>,
+    /// Who may be asked.
+    among: Among,
+}
+
+/// Which models of a list may be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Among {
+    /// All, in order.
+    All,
+    /// The first that knows what texts mean, which what is built in does not. Vectors of two models say nothing about each
+    /// other, so that another one is no help where they are to be compared.
+    FirstWithMeaning,
+}
+
+impl Embeddings {
+    pub(crate) fn new(errands: Arc<Errands>) -> Self {
+        Self { errands }
+    }
+
+    /// Makes vectors of texts, with the default model if none is named.
+    ///
+    /// # Errors
+    /// `RequestValidation` for texts and options that are none, before anything is recorded; `ContextWindowExceeded` for a
+    /// text that is too long for the default model, before anything is sent; `BadRequest` for models that cannot be asked,
+    /// `Upstream` and its kin for hosts that fail.
+    pub async fn embed(
+        &self,
+        caller: &Principal,
+        input: Vec<String>,
+        model: Option<&ModelSpec>,
+    ) -> Result<Embedded, Error> {
+        check_texts(&input)?;
+        let default = self.errands.routes().default_embedding();
+        let spec = match model {
+            None => ModelSpec::One(ModelChoice::plain(default.clone())),
+            Some(spec) => with_whole_dimensions(spec)?,
+        };
+        let is_default = spec.choices()[0].name == *default;
+        let limit = is_default.then(|| (MAX_TOKENS, Vocabulary::of(default.as_str())));
+        let asked = match spec.choices() {
+            [choice] => Some(choice.name.to_string()),
+            _ => None,
+        };
+        let errand = Embedding {
+            spec,
+            request: Arc::new(EmbeddingRequest { input }),
+            limit,
+            among: Among::All,
+        };
+        let Done {
+            span_id,
+            model,
+            got,
+            usage,
+            cost,
+        } = self.errands.run(caller.scope(), errand).await?;
+        Ok(Embedded {
+            span_id,
+            model: asked.unwrap_or_else(|| model.to_string()),
+            vectors: got,
+            usage,
+            cost,
+        })
+    }
+}
+
+impl Embedding {
+    /// Of texts whose vectors are compared with others of the same model.
+    pub(crate) fn to_compare(spec: ModelSpec, input: Vec<String>) -> Self {
+        Self {
+            spec,
+            request: Arc::new(EmbeddingRequest { input }),
+            limit: None,
+            among: Among::FirstWithMeaning,
+        }
+    }
+
+    /// The texts in as many requests as they need where one takes `most` of them.
+    fn batches(&self, most: usize) -> Vec<Arc<EmbeddingRequest>> {
+        let input = &self.request.input;
+        let mut bytes = 0;
+        let mut begins: Vec<usize> = Vec::new();
+        for (index, text) in input.iter().enumerate() {
+            bytes += text.len();
+            let is_full = begins
+                .last()
+                .is_none_or(|begin| index - begin >= most || bytes > BATCH_BYTES);
+            if is_full {
+                begins.push(index);
+                bytes = text.len();
+            }
+        }
+        if begins.len() <= 1 {
+            return vec![self.request.clone()];
+        }
+        let ends = begins.iter().skip(1).copied().chain([input.len()]);
+        let batch = |(begin, end): (&usize, usize)| {
+            Arc::new(EmbeddingRequest {
+                input: input[*begin..end].to_vec(),
+            })
+        };
+        begins.iter().zip(ends).map(batch).collect()
+    }
+}
+
+#[async_trait]
+impl Errand for Embedding {
+    type Got = Vec<Vec<f32>>;
+
+    const KIND: SpanKind = SpanKind::EMBEDDING;
+
+    fn input(&self) -> Json {
+        Json::of(&self.request.input)
+    }
+
+    async fn check(&self) -> Result<(), Error> {
+        let Some((limit, vocabulary)) = self.limit else {
+            return Ok(());
+        };
+        let is_long = |text: &&String| text.len() > limit;
+        let bytes = self.request.input.iter().filter(is_long);
+        let bytes: usize = bytes.map(String::len).sum();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let request = self.request.clone();
+        let first = move |vocabulary: Vocabulary| {
+            let mut texts = request.input.iter().enumerate();
+            texts.find_map(|(index, text)| Some((index, vocabulary.count_above(text, limit)?)))
+        };
+        let Some((index, count)) = tokens::beside(vocabulary, bytes, first).await.flatten() else {
+            return Ok(());
+        };
+        let reason = format!(
+            "the text at index {index} of `input` has {count} tokens; the default embedding model takes {limit}"
+        );
+        let detail = CallDetail::because(reason);
+        Err(Error::call(Code::ContextWindowExceeded, detail))
+    }
+
+    async fn route(&self, routes: &Routes, scope: ProjectScope) -> Result<Route, Error> {
+        let route = routes.resolve_embedding(scope, &self.spec).await?;
+        if self.among == Among::All {
+            return Ok(route);
+        }
+        let mut stops = route.into_iter();
+        Ok(stops.find(Stop::has_meaning).into_iter().collect())
+    }
+
+    async fn ask(&self, asking: &AskingOne<'_>) -> Result<Vec<Vec<f32>>, ProviderError> {
+        let target = &asking.reachable.target;
+        let wanted = target.options.get(DIMENSIONS);
+        let wanted: Option<usize> = wanted.and_then(|length| length.text().parse().ok());
+        let batches = self.batches(asking.reachable.provider.embedding_batch(target));
+        let requests: Vec<BoxFuture<'_, _>> = batches
+            .iter()
+            .map(|batch| {
+                let check = move |came: &Vectors| check(came, batch.input.len(), wanted);
+                asking.embed(batch, check).boxed()
+            })
+            .collect();
+        let requests = stream::iter(requests).buffered(AT_ONCE);
+        let parts: Vec<Vec<Vec<f32>>> = requests.try_collect().await?;
+        let vectors = parts.concat();
+        // Each part is of one length; the parts need not be of the same.
+        let length = vectors.first().map_or(0, Vec::len);
+        if vectors.iter().any(|vector| vector.len() != length) {
+            return Err(protocol(
+                "the provider answered with vectors of several lengths",
+            ));
+        }
+        Ok(vectors)
+    }
+
+    fn noted(&self, got: &Vec<Vec<f32>>) -> Noted {
+        let dimensions = got.first().map_or(0, Vec::len);
+        let members = [("count", got.len()), (DIMENSIONS, dimensions)];
+        let meta: JsonObject = members
+            .into_iter()
+            .map(|(name, number)| (name.to_owned(), Json::of(&number)))
+            .collect();
+        Noted {
+            // The vectors themselves would be longer than all that they were made of.
+            output: Json::of(&meta),
+            meta,
+        }
+    }
+}
+
+impl Stop {
+    /// Whether it leads to a model that knows what texts mean.
+    pub(crate) fn has_meaning(&self) -> bool {
+        let reachable = self.leads_to.as_ref();
+        reachable.is_ok_and(|reachable| reachable.target.api_base.is_some())
+    }
+}
+
+/// Whether vectors came as many as texts went, each of numbers and of the length that was asked for.
+fn check(came: &Vectors, texts: usize, wanted: Option<usize>) -> Result<(), ProviderError> {
+    let vectors = &came.vectors;
+    if vectors.len() != texts {
+        let found = vectors.len();
+        let reason = format!("the provider answered {texts} texts with {found} vectors");
+        return Err(protocol(reason));
+    }
+    let length = wanted.or_else(|| vectors.first().map(Vec::len));
+    for vector in vectors {
+        if vector.is_empty() || Some(vector.len()) != length {
+            let found = vector.len();
+            return Err(protocol(format!(
+                "the provider answered with vectors of length {found}"
+            )));
+        }
+        if !vector.iter().all(|number| number.is_finite()) {
+            return Err(protocol("a vector of the provider's answer is none"));
+        }
+    }
+    Ok(())
+}
+
+fn protocol(reason: impl Into<String>) -> ProviderError {
+    ProviderError::new(Kind::Protocol, reason)
+}
+
+fn check_texts(input: &[String]) -> Result<(), Error> {
+    let refused = |slug, message: String, index: Option<usize>| {
+        let loc = [Step::Name("input".to_owned())].into_iter();
+        let loc = loc.chain(index.map(Step::Index));
+        Err(Error::invalid_at(loc, &Invalid::new(slug, message)))
+    };
+    if input.is_empty() {
+        return refused("too_short", "at least one text".to_owned(), None);
+    }
+    if input.len() > MAX_TEXTS {
+        return refused("too_long", format!("at most {MAX_TEXTS} texts"), None);
+    }
+    match input.iter().position(String::is_empty) {
+        Some(index) => {
+            let message = "a text must not be empty".to_owned();
+            // One text alone may have come without a list around it.
+            refused(
+                "string_too_short",
+                message,
+                Some(index).filter(|_| input.len() > 1),
+            )
+        }
+        None => Ok(()),
+    }
+}
+
+/// The spec with the length of vectors as the whole number that it must be, where one is asked for.
+fn with_whole_dimensions(spec: &ModelSpec) -> Result<ModelSpec, Error> {
+    let one = |choice: &ModelChoice, index: Option<usize>| {
+        let mut choice = choice.clone();
+        let Some(given) = choice.options.get(DIMENSIONS) else {
+            return Ok(choice);
+        };
+        if given.is_null() {
+            choice.options.shift_remove(DIMENSIONS);
+            return Ok(choice);
+        }
+        let length = whole(given).map_err(|invalid| {
+            let model = [Step::Name("model".to_owned())].into_iter();
+            let names = ["options", DIMENSIONS].map(|name| Step::Name(name.to_owned()));
+            let loc = model.chain(index.map(Step::Index)).chain(names);
+            Error::invalid_at(loc, &invalid)
+        })?;
+        choice
+            .options
+            .insert(DIMENSIONS.to_owned(), Json::of(&length));
+        Ok(choice)
+    };
+    Ok(match spec {
+        ModelSpec::One(choice) => ModelSpec::One(one(choice, None)?),
+        ModelSpec::Fallbacks(choices) => {
+            let choices = choices.iter().enumerate();
+            let choices = choices.map(|(index, choice)| one(choice, Some(index)));
+            ModelSpec::Fallbacks(choices.collect::<Result<_, Error>>()?)
+        }
+    })
+}
+
+/// A whole number of at least 1: `3` and `3.0` (`interface.md` 1.3).
+fn whole(given: &Json) -> Result<u32, Invalid> {
+    let number = given.to_value().as_f64();
+    let number = number.filter(|number| number.fract() == 0.0);
+    let Some(number) = number else {
+        return Err(Invalid::new("int_type", "must be a whole number"));
+    };
+    if number < 1.0 {
+        return Err(Invalid::new("greater_than_equal", "must be at least 1"));
+    }
+    if number > f64::from(u32::MAX) {
+        let message = format!("must be at most {}", u32::MAX);
+        return Err(Invalid::new("less_than_equal", message));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the number is whole and within the range"
+    )]
+    Ok(number as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vectors(vectors: &[&[f32]]) -> Vectors {
+        Vectors {
+            vectors: vectors.iter().map(|vector| vector.to_vec()).collect(),
+            usage: None,
+        }
+    }
+
+    #[test]
+    fn vectors_must_be_as_many_as_texts_and_as_long_as_was_asked_for() {
+        let one: &[f32] = &[1.0, 0.5];
+
+        assert!(check(&vectors(&[one, one]), 2, None).is_ok());
+        assert!(check(&vectors(&[one, one]), 2, Some(2)).is_ok());
+        for (came, texts, wanted) in [
+            (vectors(&[one]), 2, None),
+            (vectors(&[one, one]), 1, None),
+            (vectors(&[one, one]), 2, Some(3)),
+            (vectors(&[one, &[1.0]]), 2, None),
+            (vectors(&[&[]]), 1, None),
+            (vectors(&[&[f32::NAN]]), 1, None),
+        ] {
+            let failure = check(&came, texts, wanted).unwrap_err();
+            assert_eq!(failure.kind, Kind::Protocol, "{came:?}");
+        }
+    }
+
+    #[test]
+    fn texts_go_out_in_batches_in_their_order() {
+        let lengths = |texts: Vec<String>, most| {
+            let name = domain::ModelName::parse("a/b").unwrap();
+            let spec = ModelSpec::One(ModelChoice::plain(name));
+            let batches = Embedding::to_compare(spec, texts.clone()).batches(most);
+            let together: Vec<_> = batches.iter().flat_map(|batch| &batch.input).collect();
+            assert!(together.into_iter().eq(&texts));
+            let lengths = batches.iter().map(|batch| batch.input.len());
+            lengths.collect::<Vec<_>>()
+        };
+        let numbers = |count: usize| (0..count).map(|number| number.to_string()).collect();
+        let long = |count: usize| vec!["x".repeat(BATCH_BYTES / 3); count];
+
+        assert_eq!(lengths(numbers(5), 2), [2, 2, 1]);
+        assert_eq!(lengths(numbers(4), 4), [4]);
+        assert_eq!(lengths(numbers(3), 1), [1, 1, 1]);
+        assert_eq!(lengths(long(7), 2048), [3, 3, 1]);
+        assert_eq!(lengths(vec!["x".repeat(BATCH_BYTES * 2); 2], 9), [1, 1]);
+    }
+
+    #[test]
+    fn a_length_is_a_whole_number_of_at_least_one() {
+        let read = |text: &str| whole(&Json::parse(text).unwrap()).map_err(|fault| fault.slug);
+
+        assert_eq!((read("1"), read("3.0")), (Ok(1), Ok(3)));
+        assert_eq!(read("0"), Err("greater_than_equal"));
+        assert_eq!(read("5000000000"), Err("less_than_equal"));
+        for text in ["1.5", "\"3\"", "true", "[]"] {
+            assert_eq!(read(text), Err("int_type"), "{text}");
+        }
+    }
+}

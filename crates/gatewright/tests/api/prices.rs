@@ -1,0 +1,199 @@
+//! What calls cost, by whose word, and counting it again.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::{Answer, Upstream};
+
+use crate::server::{Api, Server};
+
+const PRICES: &str = "[models.\"mine/*\"]\ninput = \"0.15\"\noutput = 0.6\nper_request = 0.001\n";
+
+/// A folder with a price file and a configuration that names it.
+fn folder(prices: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), prices);
+    folder
+}
+
+fn write(folder: &Path, prices: &str) {
+    let file = folder.join("prices.toml");
+    let config = format!("[prices]\nmarkup = 0.5\nfile = '{}'\n", file.display());
+    fs::write(file, prices).unwrap();
+    fs::write(folder.join("g.toml"), config).unwrap();
+}
+
+async fn call(api: &Api, model: &str) -> Value {
+    let function = json!({"name": "f", "instructions": "Anything.", "model": model});
+    let answer = api.post("/v2/call", function).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let span = answer.body["span_id"].as_str().unwrap();
+    api.get(&format!("/v2/spans/{span}")).await.body
+}
+
+fn priced(meta: &Value) -> (&Value, &Value, &Value) {
+    let tried = &meta["models_tried"][0];
+    (&meta["cost"], &meta["cost_status"], &tried["price"])
+}
+
+#[tokio::test]
+async fn a_call_costs_what_the_operators_file_says() {
+    let upstream = Upstream::start([Answer::text("hi").usage(1_000, 10)]).await;
+    let folder = folder(PRICES);
+    let file = folder.path().join("prices.toml");
+    let server = Server::start_with(&[
+        ("GATEWRIGHT_PROVIDERS__MINE__API_BASE", &upstream.base_url()),
+        ("GATEWRIGHT_PRICES__FILE", file.to_str().unwrap()),
+        ("GATEWRIGHT_PRICES__MARKUP", "0.5"),
+    ]);
+
+    let span = call(&server.api(), "mine/llama").await;
+
+    // 1,000 x 150 + 10 x 600 nano-USD and 0.001 USD, and half of that.
+    let (cost, status, price) = priced(&span["meta"]);
+    assert_eq!(
+        *cost,
+        json!({"generation": 0.001_156, "platform": 0.000_578, "total": 0.001_734})
+    );
+    assert_eq!(status, "exact");
+    let price = price.as_str().unwrap();
+    assert!(
+        price.starts_with("file prices.toml-") && price.ends_with(" mine/llama (not by the book)"),
+        "{price}"
+    );
+}
+
+#[tokio::test]
+async fn at_another_address_the_book_does_not_hold() {
+    let answer = || Answer::text("hi").usage(1_000, 10);
+    let upstream = Upstream::start([answer(), answer(), answer()]).await;
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_PROVIDERS__OPENAI__API_BASE",
+            &upstream.base_url(),
+        ),
+        (
+            "GATEWRIGHT_EGRESS__ALLOW",
+            &format!("[\"{}\"]", upstream.authority()),
+        ),
+    ]);
+    let api = server.api();
+    let nothing = json!({"generation": 0.0, "platform": 0.0, "total": 0.0});
+
+    let span = call(&api, "openai/gpt-4o").await;
+
+    let (cost, status, price) = priced(&span["meta"]);
+    assert_eq!((cost, status), (&nothing, &json!("unknown")));
+    assert_eq!(price, "unpriced openai/gpt-4o (not by the book)");
+
+    let own = |extra: Value| {
+        let mut extra = extra;
+        extra["api_base"] = json!(upstream.base_url());
+        json!({"name": format!("m{}", extra.as_object().unwrap().len()), "identifier": "openai/gpt-4o", "extra": extra})
+    };
+    api.post("/v2/models/custom", own(json!({}))).await;
+    let span = call(&api, "m1").await;
+    let (cost, status, price) = priced(&span["meta"]);
+    assert_eq!((cost, status), (&nothing, &json!("unknown")));
+    assert_eq!(price, "unpriced");
+
+    let extra = json!({
+        "input_cost_per_token": 0.000_000_15, "output_cost_per_token": 6e-7, "cost_per_request": 0.001,
+        "cost_per_page": 1, "cost_per_image": 1,
+    });
+    api.post("/v2/models/custom", own(extra)).await;
+    let span = call(&api, "m6").await;
+    let (cost, status, price) = priced(&span["meta"]);
+    assert_eq!(
+        (&cost["total"], status),
+        (&json!(0.001_156), &json!("exact"))
+    );
+    assert_eq!(price, "custom model");
+}
+
+#[tokio::test]
+async fn history_is_counted_again_beside_a_running_server() {
+    let upstream = Upstream::start([
+        Answer::text("hi").usage(1_000, 10),
+        Answer::text("ho").usage(2_000, 0),
+    ])
+    .await;
+    let server =
+        Server::start_with(&[("GATEWRIGHT_PROVIDERS__MINE__API_BASE", &upstream.base_url())]);
+    let api = server.api();
+    let (one, _) = (
+        call(&api, "mine/llama").await,
+        call(&api, "mine/llama").await,
+    );
+    call(&api, "offline/echo").await;
+    assert_eq!(one["meta"]["cost_status"], "unknown");
+    assert_eq!(
+        one["meta"]["models_tried"][0]["price"],
+        "unpriced mine/llama (not by the book)"
+    );
+    let folder = folder(PRICES);
+    let config = folder.path().join("g.toml");
+    let reprice = |further: &[&str]| {
+        let arguments = ["spans", "reprice", "--config", config.to_str().unwrap()];
+        let output = server.command(&[&arguments[..], further].concat());
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    let told = |verb: &str, count: u64| {
+        format!(
+            "MODEL       REQUESTS  BEFORE (USD)  NOW (USD)  DIFFERENCE\n\
+             mine/llama  2         0             0.002456   +0.002456\n\
+             {verb} {count} of 3 calls: +0.002456 USD\n"
+        )
+    };
+
+    // What is not wanted is not touched.
+    let nothing = "changed 0 of 0 calls: 0 USD\n".to_owned();
+    let past = reprice(&["--since", "2020-01-01", "--until", "2020-01-02"]);
+    assert_eq!(past, (Some(0), nothing.clone(), String::new()));
+    let beta = reprice(&["--since", "2020-01-01", "--project", "beta"]);
+    assert_eq!(beta, (Some(0), nothing, String::new()));
+    let dry = reprice(&["--since", "2020-01-01", "--dry-run"]);
+    assert_eq!(dry, (Some(0), told("would change", 2), String::new()));
+    let span = format!("/v2/spans/{}", one["id"].as_str().unwrap());
+    assert_eq!(api.get(&span).await.body, one);
+
+    let done = reprice(&["--since", "2020-01-01", "--project", "alpha"]);
+
+    assert_eq!(done, (Some(0), told("changed", 2), String::new()));
+    let now = api.get(&span).await.body;
+    let cost = json!({"generation": 0.001_156, "platform": 0.000_578, "total": 0.001_734});
+    let (found, status, price) = priced(&now["meta"]);
+    assert_eq!((found, status), (&cost, &json!("exact")));
+    assert!(price.as_str().unwrap().starts_with("file prices.toml-"));
+    assert_eq!(now["meta"]["models_tried"][0]["cost"], cost);
+    let mut rest = now.clone();
+    for member in ["cost", "cost_status", "models_tried"] {
+        rest["meta"][member] = one["meta"][member].clone();
+    }
+    assert_eq!(rest, one);
+    let again = reprice(&["--since", "2020-01-01"]);
+    assert_eq!(again.1, "changed 0 of 3 calls: 0 USD\n");
+
+    // A price that goes down, for the calls of now on too.
+    write(
+        folder.path(),
+        "[models.\"mine/llama\"]\ninput = 0\noutput = 0\n",
+    );
+    let (_, cheaper, _) = reprice(&["--since", "2020-01-01"]);
+    assert!(
+        cheaper.ends_with("changed 2 of 3 calls: -0.002456 USD\n"),
+        "{cheaper}"
+    );
+    let unknown = reprice(&["--since", "2020-01-01", "--project", "nobody"]);
+    assert_eq!(unknown.0, Some(1));
+    assert!(
+        unknown.2.contains("there is no project `nobody`"),
+        "{unknown:?}"
+    );
+}

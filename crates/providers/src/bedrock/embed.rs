@@ -1,0 +1,158 @@
+//! Vectors, in the words of each maker of models for them
+//! (<https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html>,
+//! <https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed.html>).
+
+use domain::{
+    EmbeddingRequest, Embeddings, Json, JsonObject, Usage, UsageReport,
+    seams::{ProviderError, ProviderErrorKind as Kind, Target},
+};
+use serde_json::{Value, json};
+
+use super::{
+    invoke::{answer, members, unknown, with_options},
+    options,
+};
+use crate::{
+    vocabulary::{
+        Fate::{Own, Renamed},
+        Vocabulary,
+    },
+    wire::Fault,
+};
+
+const COHERE_BATCH: usize = 96;
+
+/// Makers of models for vectors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Embedder {
+    Titan,
+    Nova,
+    Cohere,
+}
+
+impl Embedder {
+    fn of(model: &str) -> Option<Self> {
+        let has = |part: &str| model.contains(part);
+        match () {
+            () if has("amazon.titan-embed") => Some(Self::Titan),
+            () if has("amazon.nova") && has("embed") => Some(Self::Nova),
+            () if has("cohere.embed") => Some(Self::Cohere),
+            () => None,
+        }
+    }
+}
+
+/// `encoding_format` is ours to answer, and who the user is nobody's business.
+const TO_EMBED: Vocabulary = &[("encoding_format", Own), ("user", Own)];
+const TO_EMBED_COHERE: Vocabulary = &[
+    ("encoding_format", Own),
+    ("user", Own),
+    ("dimensions", Renamed("output_dimension")),
+];
+const TO_EMBED_NOVA: Vocabulary = &[
+    ("encoding_format", Own),
+    ("user", Own),
+    ("dimensions", Own),
+    ("singleEmbeddingParams", Own),
+];
+
+/// How many texts go into one request.
+pub(super) fn embedding_batch(target: &Target) -> usize {
+    match Embedder::of(&target.model) {
+        Some(Embedder::Cohere) => COHERE_BATCH,
+        _ => 1,
+    }
+}
+
+/// Words texts to embed.
+pub(super) fn embed(
+    target: &Target,
+    request: &EmbeddingRequest,
+) -> Result<JsonObject, ProviderError> {
+    let embedder = Embedder::of(&target.model).ok_or_else(|| unknown(target, "embeddings"))?;
+    let one = || {
+        let [text] = request.input.as_slice() else {
+            let reason = format!("the model `{}` takes one text per request", target.name);
+            return Err(ProviderError::new(Kind::Invalid, reason));
+        };
+        Ok(text)
+    };
+    Ok(match embedder {
+        Embedder::Titan => with_options(json!({ "inputText": one()? }), target, TO_EMBED),
+        Embedder::Cohere => {
+            let body = json!({ "texts": request.input, "input_type": "search_document" });
+            with_options(body, target, TO_EMBED_COHERE)
+        }
+        Embedder::Nova => {
+            let text = json!({ "truncationMode": "END", "value": one()? });
+            let mut params = members(json!({ "embeddingPurpose": "GENERIC_INDEX", "text": text }));
+            if let Some(dimensions) = target.options.get("dimensions") {
+                params.insert("embeddingDimension".to_owned(), dimensions.clone());
+            }
+            let params = options::merged(params, target, "singleEmbeddingParams");
+            let body = json!({ "taskType": "SINGLE_EMBEDDING", "singleEmbeddingParams": params });
+            with_options(body, target, TO_EMBED_NOVA)
+        }
+    })
+}
+
+/// Reads one vector per text, each as long as was asked for.
+pub(super) fn embeddings(
+    target: &Target,
+    request: &EmbeddingRequest,
+    body: &[u8],
+) -> Result<Embeddings, Fault> {
+    let answer = answer(body)?;
+    let given = match (&answer["embedding"], &answer["embeddings"]) {
+        (vector @ Value::Array(_), _) => vec![vector],
+        (_, Value::Array(vectors)) => vectors
+            .iter()
+            .map(|vector| vector.get("embedding").unwrap_or(vector))
+            .collect(),
+        (_, types) => types["float"].as_array().into_iter().flatten().collect(),
+    };
+    let asked = request.input.len();
+    if given.len() != asked {
+        let found = given.len();
+        let words = format!("the provider answered {asked} texts with {found} vectors");
+        return Err(Fault::protocol(words));
+    }
+    let dimensions = ["dimensions", "output_dimension"];
+    let dimensions = dimensions.iter().find_map(|name| {
+        let length = target.options.get(*name)?;
+        length.text().parse::<usize>().ok()
+    });
+    let mut vectors = Vec::with_capacity(asked);
+    for vector in given {
+        let vector = numbers(vector)
+            .ok_or_else(|| Fault::protocol("a vector of the provider's answer is none"))?;
+        if dimensions.is_some_and(|dimensions| dimensions != vector.len()) {
+            let found = vector.len();
+            let words = format!("the provider answered with vectors of length {found}");
+            return Err(Fault::protocol(words));
+        }
+        vectors.push(vector);
+    }
+    // Others count in a header.
+    let counted = answer["inputTextTokenCount"].as_u64();
+    let usage = counted.filter(|count| *count <= 1 << 53).map(|count| {
+        let raw = json!({ "inputTextTokenCount": count });
+        UsageReport {
+            usage: Usage {
+                input_tokens: count,
+                ..Usage::default()
+            },
+            cost: None,
+            raw: Some(Json::of(&raw)),
+        }
+    });
+    Ok(Embeddings { vectors, usage })
+}
+
+fn numbers(vector: &Value) -> Option<Vec<f32>> {
+    #[expect(clippy::cast_possible_truncation, reason = "a vector is 32-bit floats")]
+    let read = |number: &Value| number.as_f64().map(|number| number as f32);
+    let numbers: Vec<f32> = vector.as_array()?.iter().map(read).collect::<Option<_>>()?;
+    let is_sound = !numbers.is_empty() && numbers.iter().all(|number| number.is_finite());
+    is_sound.then_some(numbers)
+}

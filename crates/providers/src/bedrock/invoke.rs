@@ -1,0 +1,168 @@
+//! Models that are no conversation partners, each in its maker's own words: order and images
+//! (<https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html>).
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use domain::{
+    ImageRequest, Images, Json, JsonObject, Ranked, RerankRequest, Reranking, Usage,
+    seams::{ProviderError, ProviderErrorKind as Kind, Target},
+};
+use serde_json::{Value, json};
+
+use super::fault;
+use crate::{
+    vocabulary::{self, Fate::Own, Vocabulary},
+    wire::Fault,
+};
+
+/// Words texts to put in order.
+pub(super) fn rerank(
+    target: &Target,
+    request: &RerankRequest,
+) -> Result<JsonObject, ProviderError> {
+    if !target.model.contains(".rerank") {
+        return Err(unknown(target, "reranking"));
+    }
+    let mut body = json!({ "query": request.query, "documents": request.documents });
+    if let Some(top_k) = request.top_k {
+        body["top_n"] = json!(top_k);
+    }
+    if target.model.contains("cohere.") {
+        body["api_version"] = json!(2);
+    }
+    Ok(with_options(body, target, &[]))
+}
+
+/// Reads the order.
+pub(super) fn reranking(request: &RerankRequest, body: &[u8]) -> Result<Reranking, Fault> {
+    let answer = answer(body)?;
+    let results = answer["results"].as_array();
+    let results = results.ok_or_else(|| Fault::protocol("the provider's answer has no results"))?;
+    let mut is_left = vec![true; request.documents.len()];
+    let mut ranked = Vec::with_capacity(results.len());
+    for result in results {
+        let index = result["index"].as_u64();
+        let index = index.and_then(|index| usize::try_from(index).ok());
+        let place = index.and_then(|index| Some((index, is_left.get_mut(index)?)));
+        let score = result["relevance_score"].as_f64();
+        let (Some((index, is_left @ true)), Some(score)) = (place, score) else {
+            return Err(Fault::protocol("a result of the provider's answer is none"));
+        };
+        *is_left = false;
+        ranked.push(Ranked { index, score });
+    }
+    Ok(Reranking {
+        results: ranked,
+        usage: None,
+    })
+}
+
+const TO_DRAW: Vocabulary = &[
+    ("n", Own),
+    ("size", Own),
+    ("quality", Own),
+    ("response_format", Own),
+    ("user", Own),
+    ("textToImageParams", Own),
+    ("imageGenerationConfig", Own),
+];
+const TO_DRAW_STABILITY: Vocabulary = &[("n", Own), ("response_format", Own), ("user", Own)];
+
+/// Words an image to be made.
+pub(super) fn image_request(
+    target: &Target,
+    request: &ImageRequest,
+) -> Result<JsonObject, ProviderError> {
+    let model = &target.model;
+    if model.contains("stability.") {
+        let body = json!({ "prompt": request.prompt });
+        return Ok(with_options(body, target, TO_DRAW_STABILITY));
+    }
+    if !model.contains("amazon.nova-canvas") && !model.contains("amazon.titan-image") {
+        return Err(unknown(target, "images"));
+    }
+    let option = |name: &str| target.options.get(name).filter(|value| !value.is_null());
+    let mut config = JsonObject::new();
+    if let Some(count) = option("n") {
+        config.insert("numberOfImages".to_owned(), count.clone());
+    }
+    let size = option("size").and_then(Json::as_string);
+    if let Some((width, height)) = size.as_deref().and_then(|size| size.split_once('x'))
+        && let (Ok(width), Ok(height)) = (width.parse::<u32>(), height.parse::<u32>())
+    {
+        config.insert("width".to_owned(), Json::of(&width));
+        config.insert("height".to_owned(), Json::of(&height));
+    }
+    if let Some(quality) = option("quality") {
+        let is_best = matches!(
+            quality.as_string().as_deref(),
+            Some("hd" | "high" | "premium")
+        );
+        let quality = if is_best { "premium" } else { "standard" };
+        config.insert("quality".to_owned(), Json::of(&quality));
+    }
+    let config = super::options::merged(config, target, "imageGenerationConfig");
+    let params = members(json!({ "text": request.prompt }));
+    let params = super::options::merged(params, target, "textToImageParams");
+    let mut body = json!({ "taskType": "TEXT_IMAGE", "textToImageParams": params });
+    if !config.is_empty() {
+        body["imageGenerationConfig"] = json!(config);
+    }
+    Ok(with_options(body, target, TO_DRAW))
+}
+
+/// Reads the images.
+pub(super) fn images(body: &[u8]) -> Result<Images, Fault> {
+    let answer = answer(body)?;
+    let withheld = |words: &str| Fault {
+        kind: Kind::ContentPolicy,
+        ..Fault::protocol(words)
+    };
+    // Stability says of each image why it is none; Amazon, of all.
+    let reason = answer["finish_reasons"][0].as_str();
+    if let Some(reason) = reason.or_else(|| answer["error"].as_str()) {
+        return Err(withheld(reason));
+    }
+    let images = answer["images"].as_array().into_iter().flatten();
+    let images = images.filter_map(|image| image.as_str());
+    let images: Vec<String> = images.map(str::to_owned).collect();
+    if images.is_empty() || images.iter().any(|image| STANDARD.decode(image).is_err()) {
+        return Err(Fault::protocol("the provider's answer has no images"));
+    }
+    let usage = Usage {
+        images: images.len() as u64,
+        ..Usage::default()
+    };
+    Ok(Images {
+        images,
+        usage: usage.into(),
+    })
+}
+
+pub(super) fn answer(body: &[u8]) -> Result<Value, Fault> {
+    let answer: Value = serde_json::from_slice(body)
+        .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
+    if answer.get("__type").is_some() {
+        return Err(fault::of_status(200, body));
+    }
+    Ok(answer)
+}
+
+/// A body of ours with the client's options, which win.
+pub(super) fn with_options(body: Value, target: &Target, vocabulary: Vocabulary) -> JsonObject {
+    let mut body = members(body);
+    let options = vocabulary::carried(target, vocabulary);
+    body.extend(options.map(|(name, value)| (name.to_owned(), value.clone())));
+    body
+}
+
+pub(super) fn members(object: Value) -> JsonObject {
+    serde_json::from_value(object).unwrap_or_default()
+}
+
+pub(super) fn unknown(target: &Target, what: &str) -> ProviderError {
+    let reason = format!(
+        "the model `{}` cannot be asked for {what}: only the models of Amazon, Cohere and Stability AI for them are known here",
+        target.name
+    );
+    ProviderError::new(Kind::Misconfigured, reason)
+}

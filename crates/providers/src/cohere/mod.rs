@@ -1,0 +1,130 @@
+//! The Cohere dialect, in its second version: chat, embeddings and reranking.
+//!
+//! The reference: <https://docs.cohere.com/reference/chat>, <https://docs.cohere.com/reference/embed> and
+//! <https://docs.cohere.com/reference/rerank>. Other hosts of the same form of reranking are served by `crate::openai`.
+
+mod answer;
+mod demand;
+mod embed;
+mod fault;
+mod message;
+mod options;
+mod request;
+mod stream;
+
+use domain::{
+    ChatRequest, EmbeddingRequest, Embeddings, Generation, RerankRequest, Reranking, Rung,
+    seams::{ProviderError, Target},
+};
+
+use crate::{
+    adapter::{Adapter, Manner, needs_key},
+    rerank::{self, Form},
+    vocabulary,
+    wire::{Fault, WireRequest, with_bearer},
+};
+
+/// The name that `protocol` has the dialect under, and the provider's.
+pub(crate) const NAME: &str = "cohere";
+
+/// The host's own address.
+pub(crate) const API_BASE: &str = "https://api.cohere.com/v2";
+/// The variable that its own libraries read.
+pub(crate) const KEY_VARIABLE: &str = "CO_API_KEY";
+
+/// How a JSON value can be demanded.
+const RUNGS: [Rung; 4] = [
+    Rung::NativeSchema,
+    Rung::ForcedTool,
+    Rung::JsonMode,
+    Rung::Prompt,
+];
+
+/// The dialect.
+pub(crate) struct Cohere;
+
+impl Adapter for Cohere {
+    type Reading = demand::Reading;
+    type Decoder = stream::EventDecoder;
+
+    fn chat(
+        &self,
+        target: &Target,
+        request: &ChatRequest,
+        manner: Manner,
+    ) -> Result<(WireRequest, Self::Reading), ProviderError> {
+        let (demand, reading) = demand::worded(target, request);
+        let body = request::body(target, request, manner, demand)?;
+        let wire = with_bearer(WireRequest::json("chat", &body), target)?;
+        Ok((wire, reading))
+    }
+
+    fn generation(&self, reading: &Self::Reading, body: &[u8]) -> Result<Generation, Fault> {
+        answer::generation(reading, body).map_err(|fault| reading.fault(fault))
+    }
+
+    fn decoder(&self, reading: Self::Reading) -> Self::Decoder {
+        stream::EventDecoder::new(reading)
+    }
+
+    fn rungs(&self, _: &Target) -> &'static [Rung] {
+        &RUNGS
+    }
+
+    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
+        let mut warnings = vocabulary::warnings(target, options::VOCABULARY);
+        if !request.tools.is_empty() {
+            warnings.extend(vocabulary::replaced(target, &["tools", "tool_choice"]));
+        }
+        warnings
+    }
+
+    fn check(&self, target: &Target) -> Result<(), ProviderError> {
+        needs_key(target, API_BASE, KEY_VARIABLE)?;
+        vocabulary::check(target, options::VOCABULARY)
+    }
+
+    fn embed(
+        &self,
+        target: &Target,
+        request: &EmbeddingRequest,
+    ) -> Result<WireRequest, ProviderError> {
+        let body = embed::body(target, request)?;
+        with_bearer(WireRequest::json("embed", &body), target)
+    }
+
+    fn embedding_batch(&self, _: &Target) -> usize {
+        96
+    }
+
+    fn embeddings(
+        &self,
+        target: &Target,
+        request: &EmbeddingRequest,
+        body: &[u8],
+    ) -> Result<Embeddings, Fault> {
+        embed::embeddings(target, request, body)
+    }
+
+    fn rerank(
+        &self,
+        target: &Target,
+        request: &RerankRequest,
+    ) -> Result<WireRequest, ProviderError> {
+        let body = Form::of_cohere(target).body(target, request);
+        with_bearer(WireRequest::json("rerank", &body), target)
+    }
+
+    fn reranking(
+        &self,
+        target: &Target,
+        request: &RerankRequest,
+        body: &[u8],
+    ) -> Result<Reranking, Fault> {
+        rerank::reranking(target, request, body)
+    }
+
+    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
+        reading.fault(fault::of_status(status, body))
+    }
+}

@@ -1,0 +1,151 @@
+//! The Mistral dialect: OpenAI's, but for words here and there.
+//!
+//! A request is brought into Mistral's words and then worded as OpenAI's is; answers are OpenAI's. The reference:
+//! <https://docs.mistral.ai/api>. It refuses every member that it does not know.
+
+mod message;
+mod options;
+
+use domain::{
+    ChatRequest, EmbeddingRequest, Embeddings, Generation, Json, Rung, ToolMode,
+    seams::{ProviderError, ProviderErrorKind as Kind, Target},
+};
+use serde_json::Value;
+
+use crate::{
+    adapter::{Adapter, Manner, needs_key},
+    compatible::MISTRAL,
+    embedding,
+    openai::OpenAi,
+    vocabulary::{self, Vocabulary},
+    wire::{Fault, WireRequest},
+};
+
+const API_BASE: &str = "https://api.mistral.ai/v1";
+const KEY_VARIABLE: &str = "MISTRAL_API_KEY";
+
+/// The dialect.
+pub(crate) struct Mistral;
+
+impl Adapter for Mistral {
+    type Reading = <OpenAi as Adapter>::Reading;
+    type Decoder = <OpenAi as Adapter>::Decoder;
+
+    fn chat(
+        &self,
+        target: &Target,
+        request: &ChatRequest,
+        manner: Manner,
+    ) -> Result<(WireRequest, Self::Reading), ProviderError> {
+        let mut target = worded(target, options::CHAT);
+        if let Some(choice) = target.options.get_mut("tool_choice") {
+            *choice = options::tool_choice(choice);
+        }
+        let mut request = request.clone();
+        for message in &mut request.messages {
+            message.as_given = Some(message::worded(message));
+        }
+        for tool in &mut request.tools {
+            options::complete(tool);
+        }
+        if let Some(choice) = &mut request.tool_choice
+            && choice.mode == ToolMode::Required
+        {
+            choice.as_given = Json::of(&options::ANY);
+        }
+        OpenAi.chat(&target, &request, manner)
+    }
+
+    fn generation(&self, reading: &Self::Reading, body: &[u8]) -> Result<Generation, Fault> {
+        OpenAi.generation(reading, body)
+    }
+
+    fn decoder(&self, reading: Self::Reading) -> Self::Decoder {
+        OpenAi.decoder(reading)
+    }
+
+    fn reads_as_given(&self, _: &Target) -> bool {
+        true
+    }
+
+    fn rungs(&self, target: &Target) -> &'static [Rung] {
+        OpenAi.rungs(&worded(target, options::CHAT))
+    }
+
+    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
+        let mut warnings = vocabulary::warnings(target, options::CHAT);
+        warnings.extend(OpenAi.warnings(&worded(target, options::CHAT), request));
+        warnings
+    }
+
+    fn check(&self, target: &Target) -> Result<(), ProviderError> {
+        needs_key(target, API_BASE, KEY_VARIABLE)?;
+        vocabulary::check(target, options::CHAT)?;
+        OpenAi.check(target)
+    }
+
+    fn embed(
+        &self,
+        target: &Target,
+        request: &EmbeddingRequest,
+    ) -> Result<WireRequest, ProviderError> {
+        OpenAi.embed(&worded(target, options::EMBEDDINGS), request)
+    }
+
+    /// The limit is one of tokens, 16,384 in all: that many texts of a page each.
+    fn embedding_batch(&self, _: &Target) -> usize {
+        32
+    }
+
+    fn embeddings(
+        &self,
+        target: &Target,
+        request: &EmbeddingRequest,
+        body: &[u8],
+    ) -> Result<Embeddings, Fault> {
+        let names = &[options::DIMENSION, options::DIMENSIONS];
+        let dimensions = embedding::dimensions(&target.options, names);
+        let mut target = worded(target, options::EMBEDDINGS);
+        if let Some(dimensions) = dimensions {
+            let dimensions = Json::of(&dimensions);
+            target
+                .options
+                .insert(options::DIMENSIONS.to_owned(), dimensions);
+        }
+        OpenAi.embeddings(&target, request, body)
+    }
+
+    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
+        let fault = OpenAi.fault(reading, status, body);
+        let kind = better_kind(status, body).unwrap_or(fault.kind);
+        Fault { kind, ..fault }
+    }
+}
+
+/// The target as the one of the table that has Mistral's ways, with its options in Mistral's words.
+fn worded(target: &Target, vocabulary: Vocabulary) -> Target {
+    let options = vocabulary::carried(target, vocabulary);
+    Target {
+        provider: MISTRAL.to_owned(),
+        options: options
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect(),
+        ..target.clone()
+    }
+}
+
+/// What only Mistral's own codes tell: that a prompt is too long, and that a guardrail stopped it.
+fn better_kind(status: u16, body: &[u8]) -> Option<Kind> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let code = match &body["code"] {
+        Value::String(code) => code.clone(),
+        code => code.to_string(),
+    };
+    let words = body["message"].as_str().unwrap_or_default().to_lowercase();
+    let is_stopped = words.contains("guardrail") || words.contains("moderation");
+    match status {
+        400 | 422 if code == "3051" => Some(Kind::ContextWindow),
+        403 if is_stopped => Some(Kind::ContentPolicy),
+        _ => None,
+    }
+}

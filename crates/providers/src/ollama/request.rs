@@ -1,0 +1,122 @@
+//! Bodies of chat requests.
+
+use domain::{
+    ChatRequest, Json, JsonObject, Rung, ToolMode,
+    seams::{ProviderError, ProviderErrorKind, Target},
+};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Reading, message, options};
+use crate::{
+    adapter::Manner,
+    assembly::{Shape, Wrapped},
+    openai::{joining::Calls, wrap},
+};
+
+const FORMAT: &str = "format";
+
+/// The body of a chat request, and what its answer needs to be read.
+pub(super) fn body(
+    target: &Target,
+    request: &ChatRequest,
+    manner: Manner,
+) -> Result<(JsonObject, Reading), ProviderError> {
+    let given = options::members(target);
+    let tools = tools(request)?;
+    let format = format(request).filter(|_| !given.contains_key(FORMAT));
+    let reading = Reading {
+        shape: Shape {
+            has_tools: tools.is_some(),
+            calls: match &request.demand {
+                Some(_) => Calls::Beside,
+                None => Calls::Instead,
+            },
+            wrapped: Wrapped::Nothing,
+        },
+        is_demanding: format.is_some(),
+    };
+    let messages = message::messages(target, request)?;
+    let is_streamed = manner == Manner::Streamed;
+    let members = [
+        ("model", Some(Json::of(&target.model))),
+        ("messages", Some(Json::of(&messages))),
+        ("tools", tools),
+        (FORMAT, format),
+        // Unasked, it streams.
+        ("stream", Some(Json::of(&is_streamed))),
+    ];
+    let mut body: JsonObject = members
+        .into_iter()
+        .filter_map(|(member, value)| Some((member.to_owned(), value?)))
+        .collect();
+    for (member, value) in given {
+        body.entry(member).or_insert(value);
+    }
+    Ok((body, reading))
+}
+
+/// What holds the answer to the schema. It would keep the model from calling tools, so beside those there is none.
+fn format(request: &ChatRequest) -> Option<Json> {
+    let demand = request
+        .demand
+        .as_ref()
+        .filter(|_| request.tools.is_empty())?;
+    match demand.rung {
+        Rung::NativeSchema => Some(demand.schema.clone()),
+        // The mode lets objects through alone.
+        Rung::JsonMode if wrap::wrapped(&demand.schema).is_none() => Some(Json::of(&"json")),
+        Rung::JsonMode | Rung::ForcedTool | Rung::Prompt => None,
+    }
+}
+
+#[derive(Serialize)]
+struct Declared<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    parameters: Json,
+}
+
+/// The caller's tools. There is no choice of tools here: those that must not be called are not told.
+fn tools(request: &ChatRequest) -> Result<Option<Json>, ProviderError> {
+    let invalid = |what: &str| {
+        let reason = format!("{what}: the dialect of Ollama has nothing like it");
+        Err(ProviderError::new(ProviderErrorKind::Invalid, reason))
+    };
+    if let Some(other) = request.tools.iter().find(|tool| tool.kind != "function") {
+        return invalid(&format!(
+            "tools of the kind `{}` cannot be used here",
+            other.kind
+        ));
+    }
+    let choice = request.tool_choice.as_ref();
+    let choice = choice.filter(|_| !request.tools.is_empty());
+    match choice.map(|choice| (&choice.mode, choice.as_given.text())) {
+        None | Some((ToolMode::Auto, _)) => {}
+        Some((ToolMode::None, _)) => return Ok(None),
+        Some((_, given)) => {
+            return invalid(&format!("the tool choice `{given}` cannot be used here"));
+        }
+    }
+    let declared = request.tools.iter().map(|tool| {
+        let none = || Json::of(&json!({ "type": "object", "properties": {} }));
+        Declared {
+            kind: &tool.kind,
+            function: Function {
+                name: &tool.name,
+                description: tool.description.as_deref(),
+                parameters: tool.parameters.clone().unwrap_or_else(none),
+            },
+        }
+    });
+    let declared: Vec<Declared> = declared.collect();
+    Ok((!declared.is_empty()).then(|| Json::of(&declared)))
+}
