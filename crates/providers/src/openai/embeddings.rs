@@ -30,8 +30,15 @@ pub(super) fn embeddings(
         let place = vectors.get_mut(index.unwrap_or(position));
         let place = place.filter(|place| place.is_none());
         let place = place.ok_or_else(|| Fault::protocol("the vectors' indices make no sense"))?;
-        let vector = vector(&item["embedding"])
-            .ok_or_else(|| Fault::protocol("a vector of the provider's answer is none"))?;
+        let given = &item["embedding"];
+        let vector = vector(given).ok_or_else(|| {
+            // llama.cpp's server does so with models that are not made to embed.
+            Fault::protocol(if given[0].is_array() {
+                "the provider answered with a vector per token: its model does not pool them to one per text"
+            } else {
+                "a vector of the provider's answer is none"
+            })
+        })?;
         if dimensions.is_some_and(|dimensions| dimensions != vector.len()) {
             let found = vector.len();
             let words = format!("the provider answered with vectors of length {found}");
