@@ -337,10 +337,11 @@ fn models_are_listed_by_provider() {
     let named = shell.run(&["models", "list", "--provider", "voyage"]);
     let all = shell.run(&["models", "list", "--all"]);
 
-    let table = "MODEL          FOR        INPUT  OUTPUT  TAKES  PRICE FROM\n\
-                 offline/echo   chat       0      0              book\n\
-                 offline/embed  embedding  0      0       8191   book\n\
-                 offline/json   chat       0      0              book\n";
+    let table = "MODEL           FOR        INPUT  OUTPUT  TAKES  PRICE FROM\n\
+                 offline/echo    chat       0      0              book\n\
+                 offline/embed   embedding  0      0       8191   book\n\
+                 offline/json    chat       0      0              book\n\
+                 offline/rerank  rerank     0      0              book\n";
     assert_eq!(none, Ran::expect(0, table, ""));
     let words = |ran: &Ran, name: &str| {
         let line = ran.stdout.lines().find(|line| line.starts_with(name));

@@ -715,6 +715,7 @@ async fn at_another_address_only_what_the_operator_names_is_listed() {
         "offline/echo",
         "offline/embed",
         "offline/json",
+        "offline/rerank",
         "openai/embed",
         "openai/gpt-4.1-mini",
     ];
@@ -723,7 +724,7 @@ async fn at_another_address_only_what_the_operator_names_is_listed() {
         page["data"][0],
         json!({"hosting_provider": "mine", "name": "mine/llama", "location": "cellar", "input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6})
     );
-    assert_eq!(page["data"][5]["output_cost_per_token"], 4e-6);
+    assert_eq!(page["data"][6]["output_cost_per_token"], 4e-6);
 }
 
 #[tokio::test]
@@ -742,5 +743,5 @@ async fn a_project_sees_the_configured_models_that_it_may_use() {
         .get("/v2/models")
         .await
         .body;
-    assert_eq!(beta["meta"]["total_count"], 3);
+    assert_eq!(beta["meta"]["total_count"], 4);
 }
