@@ -77,9 +77,10 @@ pub(super) fn list(sources: &Sources, asked: &List) -> anyhow::Result<()> {
         row.region.is_none() && is_asked(row.name) && known.book_holds(provider)
     });
     let mut lines: Vec<[String; 6]> = rows.map(|row| known.line(row.name, Some(row))).collect();
-    let new = |name: &&str| PriceBook::rows(name).all(|row| row.name != *name);
-    let own = known.own.names().filter(|name| is_asked(name)).filter(new);
-    lines.extend(own.map(|name| known.line(name, None)));
+    let listed: BTreeSet<String> = lines.iter().map(|[name, ..]| name.to_lowercase()).collect();
+    let own = known.own.names().filter(|name| is_asked(name));
+    let new = own.filter(|name| !listed.contains(&name.to_lowercase()));
+    lines.extend(new.map(|name| known.line(name, None)));
     lines.sort();
     print(&table::lines(
         ["MODEL", "FOR", "INPUT", "OUTPUT", "TAKES", "PRICE FROM"],

@@ -2,7 +2,12 @@
 //!
 //! Numbers are read as they are written, never as binary floats.
 
-use std::{collections::BTreeMap, fs, ops::Range, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    ops::Range,
+    path::Path,
+};
 
 use domain::{Price, Tier, TokenPrice};
 use engine::{OwnPrices, Scaled};
@@ -78,7 +83,7 @@ impl File<'_> {
                 return Vec::new();
             }
         };
-        let mut rows = Vec::new();
+        let (mut rows, mut seen) = (Vec::new(), BTreeSet::new());
         for (section, value) in &document {
             let name = section.get_ref();
             let ("models", DeValue::Table(models)) = (name.as_ref(), value.get_ref()) else {
@@ -89,6 +94,10 @@ impl File<'_> {
                 continue;
             };
             for (name, value) in models {
+                if !seen.insert(name.get_ref().to_lowercase()) {
+                    let what = format!("`models.{:?}` stands here twice", name.get_ref());
+                    self.refuse(&name.span(), &what);
+                }
                 rows.extend(self.row(name, value));
             }
         }
@@ -102,10 +111,11 @@ impl File<'_> {
     ) -> Option<(String, Price)> {
         let (name, at) = (name.get_ref(), name.span());
         let key = format!("models.{name:?}");
-        let parts = name.split_once('/');
-        let Some((provider, model)) =
-            parts.filter(|(one, other)| !one.is_empty() && !other.is_empty())
-        else {
+        let whole = name.strip_suffix('*').unwrap_or(name);
+        let parts = name
+            .split_once('/')
+            .filter(|(one, other)| !one.is_empty() && !other.is_empty() && !whole.contains('*'));
+        let Some((provider, model)) = parts else {
             self.refuse(
                 &at,
                 &format!("bad name `{key}`: it is not `<provider>/<model>`, or the beginning of that and a `*`"),
@@ -338,6 +348,14 @@ mod tests {
             (
                 "[models]\n\"a/\" = 1",
                 "FILE:2: bad name `models.\"a/\"`: it is not",
+            ),
+            (
+                "[models.\"a/b\"]\nper_page = 1\n[models.\"A/b\"]\nper_page = 1",
+                "FILE:3: `models.\"A/b\"` stands here twice",
+            ),
+            (
+                "[models]\n\"a/*-b\" = 1",
+                "FILE:2: bad name `models.\"a/*-b\"`: it is not",
             ),
             (
                 "[models]\n\"a/b\" = 1",

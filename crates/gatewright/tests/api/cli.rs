@@ -400,6 +400,16 @@ fn a_model_is_shown_with_its_price_and_whose_word_that_is() {
             "http://localhost:1",
         )],
     );
+    let listed = shell.run_with(
+        &["models", "list", "--provider", "openai"],
+        &[
+            file[0],
+            (
+                "GATEWRIGHT_PROVIDERS__OPENAI__API_BASE",
+                "http://localhost:1",
+            ),
+        ],
+    );
     let unknown = shell.run(&["models", "show", "openai/gtp-4o"]);
     let nonsense = shell.run(&["models", "show", "gpt-4o"]);
 
@@ -439,6 +449,7 @@ fn a_model_is_shown_with_its_price_and_whose_word_that_is() {
                 "\nprice from the book (20",
             ],
         ),
+        (&listed, &["\nopenai/gpt-4o  "]),
         (
             &elsewhere,
             &["the book does not hold here: `providers.openai.api_base` is another address"],
