@@ -4,6 +4,7 @@
 //! While a request is worked on, nothing here runs out; bodies have their own time.
 
 mod reclaim;
+mod unsent;
 
 use std::{
     io,
@@ -24,7 +25,7 @@ use tokio::{
 };
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
-pub(crate) use self::reclaim::Reclaimed;
+pub(crate) use self::{reclaim::Reclaimed, unsent::bound};
 
 /// How long a connection may keep quiet.
 #[derive(Debug, Clone, Copy)]
@@ -43,9 +44,6 @@ const LINGER_BYTES: usize = 16 * 1024;
 /// How long a client may take nothing of its answer. A stream gives up on its reader some seconds earlier, and says so
 /// in its span (`reliability.md` 11).
 const STALLED: Duration = Duration::from_secs(40);
-/// How much of an answer waits in the system for a slow reader; the system's own choice would be megabytes. It takes
-/// twice the number.
-pub(crate) const SEND_BUFFER_BYTES: usize = 32 * 1024;
 
 /// The requests of one connection.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use utoipa::{
     Modify, OpenApi,
     openapi::{
         ContentBuilder, OpenApi as Document, Ref, RefOr, Required, ResponseBuilder,
-        path::Operation,
+        path::{Operation, ParameterIn},
         security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
     },
 };
@@ -139,7 +139,7 @@ pub(crate) static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
             &mut item.delete,
         ];
         for operation in operations.into_iter().flatten() {
-            refuses_everywhere(operation);
+            refuses(operation);
             takes_no_body_as_well(path, operation);
         }
     }
@@ -149,17 +149,44 @@ pub(crate) static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
         + "\n"
 });
 
-/// What every operation may answer, so that no handler has to say it.
-fn refuses_everywhere(operation: &mut Operation) {
+/// What an operation may answer because of what it takes and does, so that no handler has to say it. Where one says more of
+/// a status, that stands.
+fn refuses(operation: &mut Operation) {
+    let parameters = operation.parameters.iter().flatten();
+    let (mut has_id, mut has_query) = (false, false);
+    for parameter in parameters {
+        let RefOr::T(parameter) = parameter else {
+            continue;
+        };
+        has_id |= parameter.parameter_in == ParameterIn::Path && parameter.name != "name";
+        has_query |= parameter.parameter_in == ParameterIn::Query;
+    }
+    let has_body = operation.request_body.is_some();
+    let answers = &mut operation.responses.responses;
+    let asks_models = matches!(
+        answers.get("200"),
+        Some(RefOr::T(answer)) if answer.headers.contains_key("X-Span-Id")
+    );
     let refusals = [
-        ("401", "The bearer token is missing or not valid"),
-        ("500", "An internal error occurred"),
+        (true, "401", "The bearer token is missing or not valid"),
+        (has_body, "413", "The body is too large"),
+        (has_body || has_query, "422", "The request is malformed"),
+        (has_id, "422", "An id is no UUID"),
+        (asks_models, "429", "A rate limit was exceeded"),
+        (true, "500", "An internal error occurred"),
+        (asks_models, "502", "The model provider failed"),
         (
+            true,
             "503",
             "The service is unavailable; `Retry-After` says when to come back",
         ),
+        (
+            asks_models,
+            "504",
+            "The model provider did not answer in time",
+        ),
     ];
-    for (status, description) in refusals {
+    for (_, status, description) in refusals.into_iter().filter(|(holds, ..)| *holds) {
         let error = ContentBuilder::new()
             .schema(Some(Ref::from_schema_name("Error")))
             .build();
@@ -167,11 +194,7 @@ fn refuses_everywhere(operation: &mut Operation) {
             .description(description)
             .content("application/json", error)
             .build();
-        operation
-            .responses
-            .responses
-            .entry(status.to_owned())
-            .or_insert(response.into());
+        answers.entry(status.to_owned()).or_insert(response.into());
     }
 }
 

@@ -18,7 +18,6 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::{conn::auto, graceful::GracefulShutdown},
 };
-use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -26,7 +25,7 @@ use tower::ServiceExt;
 use crate::{
     doors::{Doors, House, OpenHouse},
     options::LimitsOptions,
-    patience::{LastByte, Patience, Patient, Reclaimed, Requests, SEND_BUFFER_BYTES},
+    patience::{LastByte, Patience, Patient, Reclaimed, Requests, bound},
     router,
 };
 
@@ -187,7 +186,7 @@ async fn accept(
             continue;
         }
         // Without it answers are as good, and a slow reader costs more.
-        let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
+        let _ = bound(&stream);
         let router = router.clone();
         let requests = Requests::of(&doors.requests);
         let stream = Patient::new(stream, patience, requests.clone());

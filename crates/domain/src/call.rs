@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
-    Cost, FinishReason, Generation, Invalid, Json, JsonObject, ModelName, SpanId, Timestamp,
-    ToolCall, Usage,
+    Cost, FinishReason, Generation, Invalid, Json, JsonObject, ModelName, Remarks, SpanId,
+    Timestamp, ToolCall, Usage,
 };
 
 /// What a caller asks for.
@@ -103,6 +103,8 @@ pub struct Beside {
     pub images: Vec<String>,
     /// How probable each token was.
     pub logprobs: Option<Json>,
+    /// What its host said as well.
+    pub remarks: Remarks,
 }
 
 impl From<Generation> for Beside {
@@ -113,6 +115,7 @@ impl From<Generation> for Beside {
             tool_calls: generation.tool_calls,
             images: generation.images,
             logprobs: generation.logprobs,
+            remarks: generation.remarks,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use futures_core::Stream;
 use serde::Serialize;
 
-use crate::{Json, UsageReport, seams::ProviderError};
+use crate::{ImageRequest, Json, UsageReport, seams::ProviderError};
 
 /// A conversation to be continued by a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,20 +21,23 @@ pub struct ChatRequest {
 }
 
 impl ChatRequest {
-    /// Its texts alone, one after the other, an empty line between two turns.
-    pub fn words(&self) -> String {
-        let mut words = String::new();
+    /// What it says, for a model that makes images: its texts, an empty line between two turns, and its media.
+    pub fn to_draw(&self) -> ImageRequest {
+        let (mut prompt, mut media) = (String::new(), Vec::new());
         for message in &self.messages {
-            if !words.is_empty() {
-                words.push_str("\n\n");
-            }
+            let mut is_begun = prompt.is_empty();
             for part in &message.parts {
-                if let Part::Text(text) = part {
-                    words.push_str(text);
+                let Part::Text(text) = part else {
+                    media.push(part.clone());
+                    continue;
+                };
+                if !std::mem::replace(&mut is_begun, true) {
+                    prompt.push_str("\n\n");
                 }
+                prompt.push_str(text);
             }
         }
-        words
+        ImageRequest { prompt, media }
     }
 }
 
@@ -191,10 +194,61 @@ pub struct Generation {
     pub images: Vec<String>,
     /// How probable each token was, in the OpenAI dialect's shape, where that was asked for.
     pub logprobs: Option<Json>,
+    /// What a host of the OpenAI dialect said beside all that.
+    pub remarks: Remarks,
     /// Why it stopped.
     pub finish_reason: FinishReason,
     /// The provider's own count, where it gave one.
     pub usage: Option<UsageReport>,
+}
+
+/// What hosts of the OpenAI dialect say beside an answer, as they say it, for callers who speak that dialect.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Remarks {
+    /// Of the message: what in the text is from where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Json>,
+    /// Of the message: its thoughts, to be given back as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_details: Option<Json>,
+    /// Where all is from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub citations: Option<Json>,
+    /// What a search found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search_results: Option<Json>,
+    /// Which of the host's machines answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_fingerprint: Option<Json>,
+    /// At which tier it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_tier: Option<Json>,
+}
+
+impl Remarks {
+    /// How long they are.
+    pub fn bytes(&self) -> usize {
+        let Self {
+            annotations,
+            reasoning_details,
+            citations,
+            search_results,
+            system_fingerprint,
+            service_tier,
+        } = self;
+        let all = [
+            annotations,
+            reasoning_details,
+            citations,
+            search_results,
+            system_fingerprint,
+            service_tier,
+        ];
+        all.into_iter()
+            .flatten()
+            .map(|json| json.text().len())
+            .sum()
+    }
 }
 
 /// Why a generation ended.
@@ -227,6 +281,10 @@ pub enum Delta {
     Image(String),
     /// How probable the tokens of the next piece were.
     Logprobs(Json),
+    /// What the host has counted so far, for a stream that is cut: never the first delta, and of no use after the end.
+    Usage(UsageReport),
+    /// What was said beside the answer; once at most, and nothing but the end follows.
+    Remarks(Remarks),
     /// The orderly end. Nothing follows it, and a stream that ends without it was cut.
     End {
         /// Why it stopped.

@@ -146,6 +146,8 @@ pub struct TokenPrice {
     pub cached: Option<i64>,
     /// Sent, and written to the provider's cache.
     pub cache_write: Option<i64>,
+    /// Sent, and written to the provider's cache for an hour; without a price of its own as all that is written there.
+    pub cache_write_1h: Option<i64>,
     /// Sent as sound.
     pub audio_input: Option<i64>,
     /// Received.
@@ -197,9 +199,12 @@ impl TokenPrice {
             }
             picos + i128::from(rest) * i128::from(price)
         };
+        let written = usage.cache_write_tokens;
+        let for_an_hour = usage.cache_write_1h_tokens.min(written);
         let sent = [
             (usage.cached_tokens, self.cached),
-            (usage.cache_write_tokens, self.cache_write),
+            (for_an_hour, self.cache_write_1h.or(self.cache_write)),
+            (written - for_an_hour, self.cache_write),
             (usage.audio_input_tokens, self.audio_input),
         ];
         let received = [
@@ -287,6 +292,40 @@ mod tests {
 
         // 300 x 3,000 + 600 x 300 + 100 x 3,750 + 30 x 15,000 + 20 x 20,000 + 5
         assert_eq!(price.of(&usage), Usd::from_nanos(2_305_005));
+    }
+
+    #[test]
+    fn what_is_written_for_an_hour_has_its_price_or_that_of_all_that_is_written() {
+        let tokens = TokenPrice {
+            input: 3_000_000,
+            cache_write: Some(3_750_000),
+            cache_write_1h: Some(6_000_000),
+            ..TokenPrice::default()
+        };
+        let of = |cache_write_1h, cache_write_1h_tokens| {
+            let tokens = TokenPrice {
+                cache_write_1h,
+                ..tokens
+            };
+            let price = Price {
+                tokens,
+                ..Price::default()
+            };
+            let usage = Usage {
+                input_tokens: 1_000,
+                cache_write_tokens: 600,
+                cache_write_1h_tokens,
+                ..Usage::default()
+            };
+            price.of(&usage).nanos()
+        };
+
+        // 400 x 3,000 + 200 x 3,750 + 400 x 6,000
+        assert_eq!(of(tokens.cache_write_1h, 400), 4_350_000);
+        // 400 x 3,000 + 600 x 3,750
+        assert_eq!(of(None, 400), 3_450_000);
+        // 400 x 3,000 + 600 x 6,000: no more than was written at all
+        assert_eq!(of(tokens.cache_write_1h, 700), 4_800_000);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use crate::UsageReport;
 pub struct ImageRequest {
     /// What it should show.
     pub prompt: String,
+    /// What it is to be made of: parts that are no text.
+    pub media: Vec<crate::Part>,
 }
 
 /// Images, made.
@@ -14,6 +16,6 @@ pub struct ImageRequest {
 pub struct Images {
     /// At least one, as `https:` URLs or as base64, whichever the provider gives.
     pub images: Vec<String>,
-    /// The provider's own count, where it gave one; the number of images always.
-    pub usage: UsageReport,
+    /// The provider's own count of tokens, where it gave one.
+    pub usage: Option<UsageReport>,
 }

@@ -29,8 +29,8 @@ pub mod seams;
 pub use alias::{Alias, Named};
 pub use call::{Beside, CallRequest, CallResult, Example, Kept, Output, Tags};
 pub use chat::{
-    ChatRequest, Delta, Deltas, Demand, FinishReason, Generation, Message, Part, Role, Rung, Tool,
-    ToolCall, ToolCallDelta, ToolChoice, ToolMode,
+    ChatRequest, Delta, Deltas, Demand, FinishReason, Generation, Message, Part, Remarks, Role,
+    Rung, Tool, ToolCall, ToolCallDelta, ToolChoice, ToolMode,
 };
 pub use cost::{Cost, CostStatus, Price, Tier, TokenPrice, Usd};
 pub use dataset::{Dataset, Entry, EntryChange, EntryChanges};
@@ -58,4 +58,4 @@ pub use span::{
     SpanKind, SpanRange, SpanWrite,
 };
 pub use time::Timestamp;
-pub use usage::{Usage, UsageKinds, UsageReport};
+pub use usage::{Usage, UsageKinds, UsageReport, WholeUsage};

@@ -65,8 +65,10 @@ impl SpanKind {
 /// What is written of a span.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SpanWrite {
-    /// A whole one, finished or the client's to finish. Its id must be free.
+    /// A whole one, finished. Its id must be free.
     New(Span),
+    /// A whole one that a client made, to finish it or not: its word, and none of ours. Its id must be free.
+    Given(Span),
     /// The beginning of one that [`SpanWrite::Close`] will replace. Until then it is open, and a process that dies
     /// leaves it to [`crate::seams::SpanStore::interrupt_open_spans`]. Its id must be free.
     Begin(Span),
@@ -74,7 +76,7 @@ pub enum SpanWrite {
     Close(Span),
 }
 
-/// Which of the finished spans are gone through, by when they began.
+/// Which of our own finished spans are gone through, by when they began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanRange {
     /// Those of one project; of all, if there is none.

@@ -19,6 +19,8 @@ pub struct Usage {
     pub cached_tokens: u64,
     /// The part of `input_tokens` that the provider wrote to its cache.
     pub cache_write_tokens: u64,
+    /// The part of `cache_write_tokens` that the cache keeps for an hour, and not for minutes.
+    pub cache_write_1h_tokens: u64,
     /// The part of `input_tokens` that was sound; cached sound counts as cached.
     pub audio_input_tokens: u64,
     /// The part of `output_tokens` that was sound.
@@ -45,6 +47,8 @@ pub struct UsageKinds {
     #[serde(skip_serializing_if = "is_zero")]
     cache_write_tokens: u64,
     #[serde(skip_serializing_if = "is_zero")]
+    cache_write_1h_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     audio_input_tokens: u64,
     #[serde(skip_serializing_if = "is_zero")]
     audio_output_tokens: u64,
@@ -66,6 +70,20 @@ pub struct UsageKinds {
 )]
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// The whole of a [`Usage`], without what is zero: it is kept of each request where several are summed up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WholeUsage {
+    #[serde(skip_serializing_if = "is_zero")]
+    input_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    output_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    reasoning_tokens: u64,
+    #[serde(flatten)]
+    kinds: UsageKinds,
 }
 
 /// What a provider says that an answer took.
@@ -97,9 +115,15 @@ impl Usage {
 
     /// What of it is not on the wire; `None` where there is nothing of that.
     pub fn kinds(&self) -> Option<UsageKinds> {
-        let kinds = UsageKinds {
+        let kinds = self.all_kinds();
+        (kinds != UsageKinds::default()).then_some(kinds)
+    }
+
+    const fn all_kinds(&self) -> UsageKinds {
+        UsageKinds {
             cached_tokens: self.cached_tokens,
             cache_write_tokens: self.cache_write_tokens,
+            cache_write_1h_tokens: self.cache_write_1h_tokens,
             audio_input_tokens: self.audio_input_tokens,
             audio_output_tokens: self.audio_output_tokens,
             image_output_tokens: self.image_output_tokens,
@@ -107,8 +131,7 @@ impl Usage {
             pages: self.pages,
             seconds: self.seconds,
             searches: self.searches,
-        };
-        (kinds != UsageKinds::default()).then_some(kinds)
+        }
     }
 
     /// The whole of it again.
@@ -120,6 +143,7 @@ impl Usage {
             reasoning_tokens: self.reasoning_tokens,
             cached_tokens: kinds.cached_tokens,
             cache_write_tokens: kinds.cache_write_tokens,
+            cache_write_1h_tokens: kinds.cache_write_1h_tokens,
             audio_input_tokens: kinds.audio_input_tokens,
             audio_output_tokens: kinds.audio_output_tokens,
             image_output_tokens: kinds.image_output_tokens,
@@ -128,6 +152,29 @@ impl Usage {
             seconds: kinds.seconds,
             searches: kinds.searches,
         }
+    }
+}
+
+impl From<Usage> for WholeUsage {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
+            kinds: usage.all_kinds(),
+        }
+    }
+}
+
+impl From<WholeUsage> for Usage {
+    fn from(whole: WholeUsage) -> Self {
+        let counts = Self {
+            input_tokens: whole.input_tokens,
+            output_tokens: whole.output_tokens,
+            reasoning_tokens: whole.reasoning_tokens,
+            ..Self::default()
+        };
+        counts.with_kinds(whole.kinds)
     }
 }
 
@@ -159,6 +206,7 @@ impl AddAssign for Usage {
         self.reasoning_tokens += other.reasoning_tokens;
         self.cached_tokens += other.cached_tokens;
         self.cache_write_tokens += other.cache_write_tokens;
+        self.cache_write_1h_tokens += other.cache_write_1h_tokens;
         self.audio_input_tokens += other.audio_input_tokens;
         self.audio_output_tokens += other.audio_output_tokens;
         self.image_output_tokens += other.image_output_tokens;
@@ -191,6 +239,7 @@ mod tests {
             pages: 10,
             seconds: 11,
             searches: 12,
+            cache_write_1h_tokens: 3,
             ..plain
         };
 
@@ -211,5 +260,25 @@ mod tests {
             .text(),
             r#"{"pages":1}"#
         );
+    }
+
+    #[test]
+    fn the_whole_of_it_is_read_back_as_it_was() {
+        let usage = Usage {
+            input_tokens: 1,
+            reasoning_tokens: 3,
+            cached_tokens: 4,
+            searches: 12,
+            ..Usage::default()
+        };
+
+        let kept = Json::of(&WholeUsage::from(usage));
+
+        assert_eq!(
+            kept.text(),
+            r#"{"input_tokens":1,"reasoning_tokens":3,"cached_tokens":4,"searches":12}"#
+        );
+        let read: WholeUsage = serde_json::from_str(kept.text()).unwrap();
+        assert_eq!(Usage::from(read), usage);
     }
 }

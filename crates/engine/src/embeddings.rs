@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     Cost, EmbeddingRequest, Embeddings as Vectors, Invalid, Json, JsonObject, ModelChoice,
-    ModelSpec, Principal, ProjectScope, SpanId, SpanKind, Usage,
+    ModelName, ModelSpec, Principal, ProjectScope, SpanId, SpanKind, Tags, Usage,
     seams::{ProviderError, ProviderErrorKind as Kind},
 };
 use futures_util::{
@@ -15,9 +15,9 @@ use futures_util::{
 };
 
 use crate::{
-    calls::{AskingOne, Done, Errand, Errands, Noted},
-    error::{CallDetail, Code, Error, Step},
-    route::{DIMENSIONS, Route, Routes, Stop},
+    calls::{AskingOne, Done, Errand, Errands, Noted, Place, spec},
+    error::{Error, Step},
+    route::{DIMENSIONS, Purpose, Route, Routes, Stop},
     tokens::{self, Vocabulary},
 };
 
@@ -25,6 +25,8 @@ use crate::{
 pub const MAX_TEXTS: usize = 2048;
 /// How many tokens the default model takes of one text.
 const MAX_TOKENS: usize = 8191;
+/// How long its vectors are.
+const DEFAULT_LENGTH: usize = 1536;
 /// How much text one request has: OpenAI takes 300,000 tokens at once, and no token is shorter than a byte.
 /// <https://platform.openai.com/docs/api-reference/embeddings/create>
 const BATCH_BYTES: usize = 300_000;
@@ -34,6 +36,23 @@ const AT_ONCE: usize = 4;
 /// The service of embeddings.
 pub struct Embeddings {
     errands: Arc<Errands>,
+}
+
+/// Texts to embed.
+#[derive(Debug, Clone, Default)]
+pub struct EmbeddingCall {
+    /// The texts.
+    pub input: Vec<String>,
+    /// Who embeds; the default model when absent.
+    pub model: Option<ModelSpec>,
+    /// Who embeds when nobody of `model` can.
+    pub fallbacks: Vec<ModelChoice>,
+    /// Laid over the options of each model.
+    pub options: JsonObject,
+    /// The span under which it is recorded.
+    pub parent_span_id: Option<SpanId>,
+    /// Kept with the span.
+    pub tags: Tags,
 }
 
 /// Texts that were embedded.
@@ -55,8 +74,9 @@ pub struct Embedded {
 pub(crate) struct Embedding {
     spec: ModelSpec,
     request: Arc<EmbeddingRequest>,
-    /// Of how many tokens each text may be at most, and whose.
-    limit: Option<(usize, Vocabulary)>,
+    place: Place,
+    /// Whose vectors have the default's length, where no other was asked for.
+    default: Option<ModelName>,
     /// Who may be asked.
     among: Among,
 }
@@ -79,31 +99,34 @@ impl Embeddings {
     /// Makes vectors of texts, with the default model if none is named.
     ///
     /// # Errors
-    /// `RequestValidation` for texts and options that are none, before anything is recorded; `ContextWindowExceeded` for a
-    /// text that is too long for the default model, before anything is sent; `BadRequest` for models that cannot be asked,
-    /// `Upstream` and its kin for hosts that fail.
+    /// `RequestValidation` for texts and options that are none, and `NotFound` for an unknown parent span, before anything
+    /// is recorded; `ContextWindowExceeded` for a text that is too long for the default model, before that is sent anything;
+    /// `BadRequest` for models that cannot be asked, `Upstream` and its kin for hosts that fail.
     pub async fn embed(
         &self,
         caller: &Principal,
-        input: Vec<String>,
-        model: Option<&ModelSpec>,
+        mut call: EmbeddingCall,
     ) -> Result<Embedded, Error> {
-        check_texts(&input)?;
+        check_texts(&call.input)?;
+        make_whole(&mut call.options).map_err(|invalid| invalid.at(DIMENSIONS))?;
         let default = self.errands.routes().default_embedding();
-        let spec = match model {
+        let first = match &call.model {
             None => ModelSpec::One(ModelChoice::plain(default.clone())),
             Some(spec) => with_whole_dimensions(spec)?,
         };
-        let is_default = spec.choices()[0].name == *default;
-        let limit = is_default.then(|| (MAX_TOKENS, Vocabulary::of(default.as_str())));
+        let spec = spec(&first, call.fallbacks, &call.options);
         let asked = match spec.choices() {
             [choice] => Some(choice.name.to_string()),
             _ => None,
         };
         let errand = Embedding {
             spec,
-            request: Arc::new(EmbeddingRequest { input }),
-            limit,
+            request: Arc::new(EmbeddingRequest { input: call.input }),
+            place: Place {
+                parent: call.parent_span_id,
+                tags: call.tags,
+            },
+            default: call.model.is_none().then(|| default.clone()),
             among: Among::All,
         };
         let Done {
@@ -129,7 +152,8 @@ impl Embedding {
         Self {
             spec,
             request: Arc::new(EmbeddingRequest { input }),
-            limit: None,
+            place: Place::default(),
+            default: None,
             among: Among::FirstWithMeaning,
         }
     }
@@ -160,6 +184,35 @@ impl Embedding {
         };
         begins.iter().zip(ends).map(batch).collect()
     }
+
+    /// Refuses texts of more tokens than the default model takes.
+    async fn check_lengths(&self, model: &str) -> Result<(), ProviderError> {
+        let vocabulary = Vocabulary::of(model);
+        let is_long = |text: &&String| text.len() > MAX_TOKENS;
+        let bytes = self.request.input.iter().filter(is_long);
+        let bytes: usize = bytes.map(String::len).sum();
+        let request = self.request.clone();
+        let first = move |vocabulary: Vocabulary| {
+            let mut texts = request.input.iter().enumerate();
+            texts.find_map(|(index, text)| {
+                let count = vocabulary.count_above(text, MAX_TOKENS)?;
+                Some((index, count))
+            })
+        };
+        let Some((index, count)) = tokens::beside(vocabulary, bytes, first).await.flatten() else {
+            return Ok(());
+        };
+        let reason = format!(
+            "the text at index {index} of `input` has {count} tokens; the default embedding model takes {MAX_TOKENS}"
+        );
+        Err(ProviderError::new(Kind::ContextWindow, reason))
+    }
+
+    /// Whether a text may have more tokens than the default model takes: no token is shorter than a byte.
+    fn may_be_too_long(&self) -> bool {
+        let mut texts = self.request.input.iter();
+        texts.any(|text| text.len() > MAX_TOKENS)
+    }
 }
 
 #[async_trait]
@@ -172,33 +225,14 @@ impl Errand for Embedding {
         Json::of(&self.request.input)
     }
 
-    async fn check(&self) -> Result<(), Error> {
-        let Some((limit, vocabulary)) = self.limit else {
-            return Ok(());
-        };
-        let is_long = |text: &&String| text.len() > limit;
-        let bytes = self.request.input.iter().filter(is_long);
-        let bytes: usize = bytes.map(String::len).sum();
-        if bytes == 0 {
-            return Ok(());
-        }
-        let request = self.request.clone();
-        let first = move |vocabulary: Vocabulary| {
-            let mut texts = request.input.iter().enumerate();
-            texts.find_map(|(index, text)| Some((index, vocabulary.count_above(text, limit)?)))
-        };
-        let Some((index, count)) = tokens::beside(vocabulary, bytes, first).await.flatten() else {
-            return Ok(());
-        };
-        let reason = format!(
-            "the text at index {index} of `input` has {count} tokens; the default embedding model takes {limit}"
-        );
-        let detail = CallDetail::because(reason);
-        Err(Error::call(Code::ContextWindowExceeded, detail))
+    fn place(&self) -> Place {
+        self.place.clone()
     }
 
     async fn route(&self, routes: &Routes, scope: ProjectScope) -> Result<Route, Error> {
-        let route = routes.resolve_embedding(scope, &self.spec).await?;
+        let route = routes
+            .resolve(Purpose::Embedding, scope, &self.spec)
+            .await?;
         if self.among == Among::All {
             return Ok(route);
         }
@@ -210,16 +244,34 @@ impl Errand for Embedding {
         let target = &asking.reachable.target;
         let wanted = target.options.get(DIMENSIONS);
         let wanted: Option<usize> = wanted.and_then(|length| length.text().parse().ok());
+        if self.may_be_too_long() && asking.is_default_embedding() {
+            self.check_lengths(&target.model).await?;
+        }
+        let is_default = self.default.as_ref() == Some(&target.name);
+        let wanted = wanted.or(is_default.then_some(DEFAULT_LENGTH));
         let batches = self.batches(asking.reachable.provider.embedding_batch(target));
-        let requests: Vec<BoxFuture<'_, _>> = batches
-            .iter()
-            .map(|batch| {
+        let numbered = batches.iter().enumerate();
+        let requests: Vec<BoxFuture<'_, _>> = numbered
+            .map(|(index, batch)| {
                 let check = move |came: &Vectors| check(came, batch.input.len(), wanted);
-                asking.embed(batch, check).boxed()
+                let asked = asking.embed(batch, check);
+                async move { Ok((index, asked.await?)) }.boxed()
             })
             .collect();
-        let requests = stream::iter(requests).buffered(AT_ONCE);
-        let parts: Vec<Vec<Vec<f32>>> = requests.try_collect().await?;
+        let mut parts: Vec<Vec<Vec<f32>>> = vec![Vec::new(); batches.len()];
+        let mut requests = requests.into_iter();
+        // A model that has failed of late is asked once; only when that went well, the rest follows.
+        if asking.is_on_probation()
+            && let Some(first) = requests.next()
+        {
+            let (index, part): (usize, _) = first.await?;
+            parts[index] = part;
+        }
+        // Whichever fails first ends them all: nothing that is still under way can help.
+        let mut coming = stream::iter(requests).buffer_unordered(AT_ONCE);
+        while let Some((index, part)) = coming.try_next().await? {
+            parts[index] = part;
+        }
         let vectors = parts.concat();
         // Each part is of one length; the parts need not be of the same.
         let length = vectors.first().map_or(0, Vec::len);
@@ -266,8 +318,10 @@ fn check(came: &Vectors, texts: usize, wanted: Option<usize>) -> Result<(), Prov
     for vector in vectors {
         if vector.is_empty() || Some(vector.len()) != length {
             let found = vector.len();
+            let length = length.filter(|length| *length > 0);
+            let length = length.map_or_else(String::new, |length| format!(" instead of {length}"));
             return Err(protocol(format!(
-                "the provider answered with vectors of length {found}"
+                "the provider answered with vectors of length {found}{length}"
             )));
         }
         if !vector.iter().all(|number| number.is_finite()) {
@@ -311,23 +365,13 @@ fn check_texts(input: &[String]) -> Result<(), Error> {
 fn with_whole_dimensions(spec: &ModelSpec) -> Result<ModelSpec, Error> {
     let one = |choice: &ModelChoice, index: Option<usize>| {
         let mut choice = choice.clone();
-        let Some(given) = choice.options.get(DIMENSIONS) else {
-            return Ok(choice);
-        };
-        if given.is_null() {
-            choice.options.shift_remove(DIMENSIONS);
-            return Ok(choice);
-        }
-        let length = whole(given).map_err(|invalid| {
+        make_whole(&mut choice.options).map_err(|invalid| {
             let model = [Step::Name("model".to_owned())].into_iter();
             let names = ["options", DIMENSIONS].map(|name| Step::Name(name.to_owned()));
             let loc = model.chain(index.map(Step::Index)).chain(names);
             Error::invalid_at(loc, &invalid)
         })?;
-        choice
-            .options
-            .insert(DIMENSIONS.to_owned(), Json::of(&length));
-        Ok(choice)
+        Ok::<_, Error>(choice)
     };
     Ok(match spec {
         ModelSpec::One(choice) => ModelSpec::One(one(choice, None)?),
@@ -339,8 +383,22 @@ fn with_whole_dimensions(spec: &ModelSpec) -> Result<ModelSpec, Error> {
     })
 }
 
-/// A whole number of at least 1: `3` and `3.0` (`interface.md` 1.3).
-fn whole(given: &Json) -> Result<u32, Invalid> {
+/// The length of vectors among the options as the whole number that it must be, if one is asked for.
+fn make_whole(options: &mut JsonObject) -> Result<(), Invalid> {
+    let Some(given) = options.get(DIMENSIONS) else {
+        return Ok(());
+    };
+    if given.is_null() {
+        options.shift_remove(DIMENSIONS);
+        return Ok(());
+    }
+    let length = Json::of(&whole_length(given)?);
+    options.insert(DIMENSIONS.to_owned(), length);
+    Ok(())
+}
+
+/// The length of vectors that is asked for: a whole number of at least 1, as `3` and `3.0` (`interface.md` 1.3).
+fn whole_length(given: &Json) -> Result<u32, Invalid> {
     let number = given.to_value().as_f64();
     let number = number.filter(|number| number.fract() == 0.0);
     let Some(number) = number else {
@@ -414,7 +472,8 @@ mod tests {
 
     #[test]
     fn a_length_is_a_whole_number_of_at_least_one() {
-        let read = |text: &str| whole(&Json::parse(text).unwrap()).map_err(|fault| fault.slug);
+        let read =
+            |text: &str| whole_length(&Json::parse(text).unwrap()).map_err(|fault| fault.slug);
 
         assert_eq!((read("1"), read("3.0")), (Ok(1), Ok(3)));
         assert_eq!(read("0"), Err("greater_than_equal"));

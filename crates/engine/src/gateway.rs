@@ -20,12 +20,11 @@ use crate::{
     functions::Functions,
     models::Models,
     observer::Observer,
-    offers::Offers,
     options::Options,
     price::PriceBook,
     rerank::Rerank,
     retries::Retries,
-    route::Routes,
+    route::{Routes, allowed},
     spans::{SpanWriter, SpanWriterTask, Spans},
     vault::{Vault, VaultError},
 };
@@ -38,11 +37,9 @@ pub struct Gateway {
     pub functions: Functions,
     /// Custom models.
     pub models: Models,
-    /// All models that can be asked for, with their prices.
-    pub offers: Offers,
     /// Names that stand for lists of models.
     pub aliases: Aliases,
-    /// The names that can be asked for.
+    /// What can be asked for, by name and with prices.
     pub catalogue: Catalogue,
     /// Calls of functions, and conversations.
     pub calls: Arc<Calls>,
@@ -97,7 +94,7 @@ impl Gateway {
     /// # Errors
     /// [`GatewayError`].
     pub async fn open(ground: Ground, options: &Options) -> Result<Self, GatewayError> {
-        look_over(&ground).await?;
+        look_over(&ground, options).await?;
         let Ground {
             store,
             cache,
@@ -115,7 +112,7 @@ impl Gateway {
         let retries = Arc::new(Retries::new(ids.clone()));
         let time = (clock.clone(), ids.clone());
         let errands = Errands::new(
-            routes.clone(),
+            (routes.clone(), store.clone()),
             spans.clone(),
             retries.clone(),
             time,
@@ -137,7 +134,7 @@ impl Gateway {
             options,
         ));
         let hosts = (routes.clone(), registry.clone());
-        let offers = Offers::new(store.clone(), hosts, prices, &options.models);
+        let catalogue = Catalogue::new(store.clone(), hosts, prices, &options.models);
         let parts = Parts {
             store: store.clone(),
             cache,
@@ -156,10 +153,6 @@ impl Gateway {
                 clock: clock.clone(),
                 ids: ids.clone(),
             },
-            catalogue: Catalogue {
-                store: store.clone(),
-                registry: registry.clone(),
-            },
             models: Models {
                 store: store.clone(),
                 vault,
@@ -168,7 +161,7 @@ impl Gateway {
                 clock: clock.clone(),
                 ids: ids.clone(),
             },
-            offers,
+            catalogue,
             aliases: Aliases {
                 store: store.clone(),
                 clock: clock.clone(),
@@ -229,8 +222,9 @@ impl Gateway {
     }
 }
 
-/// Closes the spans that an earlier process left open, and checks the master key against what is kept.
-async fn look_over(ground: &Ground) -> Result<(), GatewayError> {
+/// Closes the spans that an earlier process left open, checks the master key against what is kept, and the operator's lists
+/// against the projects.
+async fn look_over(ground: &Ground, options: &Options) -> Result<(), GatewayError> {
     let Ground { store, vault, .. } = ground;
     let interrupted = store.interrupt_open_spans(ground.clock.now()).await?;
     if interrupted > 0 {
@@ -243,5 +237,6 @@ async fn look_over(ground: &Ground) -> Result<(), GatewayError> {
         let sealed = model.sealed_key.as_deref().unwrap_or_default();
         vault.open(model.project, model.id, sealed)?;
     }
+    allowed::warn(&**store, options).await?;
     Ok(())
 }

@@ -158,6 +158,7 @@ mod tests {
         Line {
             project: ProjectId::parse(project).unwrap(),
             origin: "https://host".to_owned(),
+            account: "host".to_owned(),
             model: "one".to_owned(),
         }
     }

@@ -17,7 +17,6 @@ mod ladder;
 mod line;
 mod models;
 mod observer;
-mod offers;
 mod options;
 mod price;
 mod rerank;
@@ -32,19 +31,18 @@ mod vault;
 pub use aliases::{AliasChange, Aliases, NewAlias};
 pub use auth::{Auth, unauthorized};
 pub use calls::{CallStream, Calls, ChatCall, StreamEvent, StreamForm};
-pub use catalogue::{Catalogue, CatalogueItem};
+pub use catalogue::{Catalogue, CatalogueItem, Offer};
 pub use datasets::{Datasets, NewEntry};
-pub use embeddings::{Embedded, Embeddings, MAX_TEXTS};
+pub use embeddings::{Embedded, EmbeddingCall, Embeddings, MAX_TEXTS};
 pub use error::{CallDetail, Code, Detail, Error, Fault, Step, TriedModel};
 pub use functions::{FunctionChange, Functions, Inline, NewFunction};
 pub use gateway::{Gateway, GatewayError, Ground};
-pub use models::{ModelChange, Models, NewModel};
-pub use offers::{Offer, Offers};
+pub use models::{ChangedModel, ModelChange, Models, NewModel};
 pub use options::{
     CallsOptions, FeedbackOptions, ModelsOptions, ObserverOptions, Options, PricesOptions,
     ProjectOptions,
 };
-pub use price::{Found, Limits, OwnPrices, PriceBook, Row, Scaled, Way};
+pub use price::{Doubt, Found, Limits, OwnPrices, PriceBook, Row, Scaled, Way};
 pub use rerank::{Rerank, RerankModel, Reranked};
 pub use spans::{Change, MetricChange, NewMetric, NewSpan, Rated, Repriced, Repricing, Spans};
 pub use vault::{MasterKey, Vault, VaultError};

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 
 use crate::{
     error::{Code, Error},
-    route::Routes,
+    route::{Destination, Routes, is_credentials},
     vault::Vault,
 };
 
@@ -62,6 +62,15 @@ pub struct ModelChange {
     pub api_key: Option<Option<Secret>>,
 }
 
+/// A custom model after a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedModel {
+    /// The model.
+    pub model: CustomModel,
+    /// Whether its key was dropped, because it would have gone to another host than the one that it was stored for.
+    pub has_lost_its_key: bool,
+}
+
 impl Models {
     /// Registers a model.
     ///
@@ -91,14 +100,23 @@ impl Models {
 
     /// What stands against using a model, as far as that can be told without asking it. It is kept all the same: what is
     /// missing may come with the operator's configuration.
-    pub fn fault_of(&self, model: &CustomModel) -> Option<String> {
-        let fault = self.routes.fault_of(model)?;
-        tracing::info!(
-            model.name,
-            fault,
-            "a custom model cannot be used as it is registered"
-        );
-        Some(fault)
+    ///
+    /// # Errors
+    /// `ServiceUnavailable`.
+    pub async fn fault_of(
+        &self,
+        caller: &Principal,
+        model: &CustomModel,
+    ) -> Result<Option<String>, Error> {
+        let fault = self.routes.fault_of(caller.scope(), model).await?;
+        if let Some(fault) = &fault {
+            tracing::info!(
+                model.name,
+                fault,
+                "a custom model cannot be used as it is registered"
+            );
+        }
+        Ok(fault)
     }
 
     /// The model.
@@ -131,7 +149,7 @@ impl Models {
         Ok(self.store.models(caller.scope(), page).await?)
     }
 
-    /// Changes a model.
+    /// Changes a model. A change by which its key would go to another host drops the key, unless it gives one.
     ///
     /// # Errors
     /// `NotFound`, `Conflict`, `RequestValidation`.
@@ -140,18 +158,23 @@ impl Models {
         caller: &Principal,
         id: ModelId,
         change: &ModelChange,
-    ) -> Result<CustomModel, Error> {
+    ) -> Result<ChangedModel, Error> {
         loop {
             let current = self.get(caller, id).await?;
             let changed = self.apply(&current, change)?;
-            if changed == current {
-                return Ok(current);
+            let had_key = current.sealed_key.is_some() && change.api_key.is_none();
+            let changed = ChangedModel {
+                has_lost_its_key: had_key && changed.sealed_key.is_none(),
+                model: changed,
+            };
+            if changed.model == current {
+                return Ok(changed);
             }
-            match self.store.update_model(&changed).await {
+            match self.store.update_model(&changed.model).await {
                 Ok(()) => return Ok(changed),
                 // Somebody else was first: look again. Each round means that another writer got through.
                 Err(StoreError::Stale) => {}
-                Err(StoreError::Taken) => return Err(name_taken(&changed.name)),
+                Err(StoreError::Taken) => return Err(name_taken(&changed.model.name)),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -182,9 +205,8 @@ impl Models {
         }
         match &change.api_key {
             Some(key) => model.sealed_key = self.seal(&model, key.clone())?,
-            // A key goes only to the host that it was stored for (`reliability.md` 7).
-            None if !self.leads_to_the_same_host(current, &model) => model.sealed_key = None,
-            None => {}
+            None if self.key_stays_where_it_goes(current, &model) => {}
+            None => model.sealed_key = None,
         }
         check(&model)?;
         if model != *current {
@@ -193,18 +215,27 @@ impl Models {
         Ok(model)
     }
 
-    /// Whether a request for either model goes to the same place. What cannot be read as an address counts as another.
-    fn leads_to_the_same_host(&self, one: &CustomModel, other: &CustomModel) -> bool {
-        match (api_base(&one.extra), api_base(&other.extra)) {
-            (None, None) => one.provider.eq_ignore_ascii_case(&other.provider),
-            (Some(one), Some(other)) => {
-                one == other || {
-                    let origin = self.registry.origin(&one);
-                    origin.is_some() && origin == self.registry.origin(&other)
-                }
-            }
-            _ => false,
+    /// Whether the model's key goes to the same hosts after a change as before it. It goes only to those that it was
+    /// stored for (`reliability.md` 7): what cannot be told counts as another place.
+    fn key_stays_where_it_goes(&self, before: &CustomModel, after: &CustomModel) -> bool {
+        let Some(sealed) = &before.sealed_key else {
+            return true;
+        };
+        if before.provider == after.provider && before.extra == after.extra {
+            return true;
         }
+        let key = self.vault.open(before.project, before.id, sealed);
+        let is_plain = key.is_ok_and(|key| !is_credentials(&key));
+        let destination = |model| {
+            let destination = Destination::of(&*self.registry, model)?;
+            Some(if is_plain {
+                destination.of_plain_key()
+            } else {
+                destination
+            })
+        };
+        let before = destination(before);
+        before.is_some() && before == destination(after)
     }
 
     fn seal(&self, model: &CustomModel, key: Option<Secret>) -> Result<Option<Vec<u8>>, Invalid> {
@@ -212,7 +243,7 @@ impl Models {
             return Ok(None);
         };
         let refused = |why: &str| Invalid::new("value_error", why).at("api_key");
-        let key = match key.expose().trim_start().starts_with('{') {
+        let key = match is_credentials(&key) {
             true => credentials(&key).ok_or_else(|| {
                 refused("a key that begins with `{` is a JSON object: the credentials of a service account and the like")
             })?,
@@ -254,10 +285,6 @@ fn provider_of(identifier: &ModelName) -> String {
     identifier
         .split()
         .map_or_else(String::new, |(provider, _)| provider.to_lowercase())
-}
-
-fn api_base(extra: &Json) -> Option<String> {
-    Some(extra.to_value().get("api_base")?.as_str()?.to_owned())
 }
 
 fn check(model: &CustomModel) -> Result<(), Invalid> {

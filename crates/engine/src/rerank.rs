@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Cost, CustomModel, Json, JsonObject, ModelChoice, ModelName, ModelSpec, Page, Principal,
+    Cost, CustomModel, Json, JsonObject, ModelChoice, ModelName, ModelSpec, Principal,
     ProjectScope, Ranked, RerankRequest, Reranking, SpanId, SpanKind, Usage,
     seams::{ProviderError, ProviderErrorKind as Kind, Store},
 };
@@ -12,17 +12,15 @@ use serde_json::json;
 
 use crate::{
     calls::{AskingOne, Done, Errand, Errands, Noted},
+    catalogue::{each_custom, place_of_custom, place_of_host},
     error::Error,
-    route::{Reachable, Route, Routes},
+    route::{Purpose, Reachable, Route, Routes},
 };
 
 /// What the name of a model has in it that puts texts in order.
 const SIGN: &str = "rerank";
 /// The member of a custom model's `extra` that says so of one with another name.
 const MEMBER: &str = "rerank";
-const PAGE: u32 = 100;
-/// So many custom models are looked through.
-const MOST: u32 = 10_000;
 
 /// The service of reranking.
 pub struct Rerank {
@@ -106,8 +104,7 @@ impl Rerank {
         for host in self.errands.routes().configured_hosts() {
             for model in host.rerank_models {
                 let name = format!("{}/{model}", host.provider);
-                let region = host.settings.get("region").cloned();
-                let location = region.unwrap_or_else(|| "global".to_owned());
+                let location = place_of_host(host.settings.get("region").cloned());
                 if let Some(reachable) = self.reach(scope, &name).await? {
                     models.push(RerankModel {
                         hosting_provider: host.provider.clone(),
@@ -118,9 +115,12 @@ impl Rerank {
                 }
             }
         }
-        for model in self.own(scope).await? {
-            let extra = model.extra.to_value();
-            let location = extra["region"].as_str().unwrap_or("custom").to_owned();
+        // The project's own, by their names or by what their registrations say.
+        let mut own = Vec::new();
+        let add = |model: CustomModel| own.extend(Some(model).filter(reranks));
+        each_custom(&*self.store, scope, add).await?;
+        for model in own {
+            let location = place_of_custom(&model);
             let reachable = self.reach(scope, &model.name).await?;
             models.push(RerankModel {
                 hosting_provider: model.provider,
@@ -138,29 +138,16 @@ impl Rerank {
             return Ok(None);
         };
         let spec = ModelSpec::One(ModelChoice::plain(name));
-        match self.errands.routes().resolve_rerank(scope, &spec).await {
+        match self
+            .errands
+            .routes()
+            .resolve(Purpose::Rerank, scope, &spec)
+            .await
+        {
             Ok(route) => Ok(route.into_iter().find_map(|stop| stop.leads_to.ok())),
             Err(error) if error.code == crate::error::Code::BadRequest => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// The project's own models that put texts in order, by their names or by what their registrations say.
-    async fn own(&self, scope: ProjectScope) -> Result<Vec<CustomModel>, Error> {
-        let mut own = Vec::new();
-        for offset in (0..MOST).step_by(PAGE as usize) {
-            let page = Page {
-                offset,
-                limit: PAGE,
-            };
-            let models = self.store.models(scope, page).await?.items;
-            let is_last = models.len() < PAGE as usize;
-            own.extend(models.into_iter().filter(reranks));
-            if is_last {
-                break;
-            }
-        }
-        Ok(own)
     }
 }
 
@@ -193,7 +180,7 @@ impl Errand for Ordering {
     }
 
     async fn route(&self, routes: &Routes, scope: ProjectScope) -> Result<Route, Error> {
-        routes.resolve_rerank(scope, &self.spec).await
+        routes.resolve(Purpose::Rerank, scope, &self.spec).await
     }
 
     async fn ask(&self, asking: &AskingOne<'_>) -> Result<Vec<Ranked>, ProviderError> {

@@ -79,6 +79,11 @@ impl Retries {
         }
     }
 
+    /// Whether a target has failed too often of late to be asked more than once at a time.
+    pub(crate) fn is_on_probation(&self, line: &Line) -> bool {
+        self.breakers.is_open(line)
+    }
+
     /// Between half of `wait` and one and a half of it.
     fn jittered(&self, wait: Duration) -> Duration {
         let chance = self.ids.next().as_u128() & 0xffff;

@@ -1,19 +1,23 @@
 //! Routing: from the models that a revision names to the targets that can be asked, in order.
 
 pub(crate) mod allowed;
+mod destination;
+mod lent;
 mod names;
 
 use std::{collections::BTreeMap, num::NonZeroU64, sync::Arc, time::Duration};
 
 use domain::{
-    ChatRequest, CustomModel, Delta, Deltas, ExtraHeaders, Generation, ImageRequest, Json,
-    JsonObject, ModelChoice, ModelKind, ModelName, ModelSpec, Price, ProjectScope, Secret,
-    TokenPrice,
+    ChatRequest, CustomModel, Delta, Deltas, ExtraHeaders, Generation, Json, JsonObject,
+    ModelChoice, ModelKind, ModelName, ModelSpec, Price, ProjectScope, Secret, TokenPrice,
+    UsageReport,
     seams::{EgressPolicy, Host, Key, Provider, ProviderError, Registry, Store, Target},
 };
 use futures_util::stream;
 use indexmap::IndexMap;
 use serde::Deserialize;
+
+pub(crate) use self::destination::{Destination, is_credentials};
 
 use self::{allowed::Allowed, names::Meant};
 use crate::{
@@ -52,6 +56,8 @@ pub(crate) struct Reachable {
     pub(crate) quote: Option<Quote>,
     /// Scheme, host and port of its address; the provider's name, where it has none.
     origin: String,
+    /// Whose keys are used ([`Line::account`]).
+    account: String,
 }
 
 impl Reachable {
@@ -60,16 +66,20 @@ impl Reachable {
         if !self.makes_images() {
             return self.provider.chat(&self.target, chat).await;
         }
-        let request = ImageRequest {
-            prompt: chat.words(),
-        };
+        let request = chat.to_draw();
         let made = self
             .provider
             .generate_images(&self.target, &request)
             .await?;
+        // Where no token has a price, nothing is missing without a count of them.
+        let nothing = || self.is_free_of_tokens().then(UsageReport::default);
+        let mut usage = made.usage.or_else(nothing);
+        if let Some(report) = &mut usage {
+            report.usage.images = made.images.len() as u64;
+        }
         Ok(Generation {
             images: made.images,
-            usage: Some(made.usage),
+            usage,
             ..Generation::default()
         })
     }
@@ -88,6 +98,12 @@ impl Reachable {
         Ok(Box::pin(stream::iter(images.chain([end]).map(Ok))))
     }
 
+    /// Whether it is known to be billed by other units than tokens, or not at all.
+    fn is_free_of_tokens(&self) -> bool {
+        let price = self.quote.as_ref().and_then(|quote| quote.price);
+        price.is_some_and(|price| price.tokens == TokenPrice::default() && price.above.is_none())
+    }
+
     /// Whether it answers with images alone.
     pub(crate) fn makes_images(&self) -> bool {
         self.kind == ModelKind::Image
@@ -98,6 +114,7 @@ impl Reachable {
         Line {
             project: scope.project(),
             origin: self.origin.clone(),
+            account: self.account.clone(),
             model: self.target.model.clone(),
         }
     }
@@ -105,13 +122,14 @@ impl Reachable {
 
 /// What a model is asked for.
 #[derive(Clone, Copy)]
-enum Purpose {
+pub(crate) enum Purpose {
     /// A function's answer, which may be an image.
     Call,
     /// To go on with a conversation.
     Chat,
+    /// Vectors of texts.
     Embedding,
-    /// Whatever it was registered for: there is no type for this (`interface.md` 5.4).
+    /// The order of texts. Whatever it was registered for: there is no type for this (`interface.md` 5.4).
     Rerank,
 }
 
@@ -207,35 +225,31 @@ impl Routes {
         &self.default_embedding
     }
 
+    /// Whether a target is the model that embeds when nobody is named. What a project registered under its name may be
+    /// another one, and what has another name the same.
+    pub(crate) fn is_default_embedding(&self, target: &Target) -> bool {
+        let name = &self.default_embedding;
+        let Some((provider, model)) = name.split() else {
+            return false;
+        };
+        let plain = ModelChoice::plain(name.clone());
+        let default = self.configured(&plain, &provider.to_lowercase(), model);
+        let what = |target: &Target| {
+            let Target {
+                provider,
+                model,
+                api_base,
+                settings,
+                ..
+            } = target.clone();
+            (provider, model, api_base, settings)
+        };
+        default.is_ok_and(|default| what(&default.target) == what(target))
+    }
+
     /// The hosts whose models can be asked without a registration.
     pub(crate) fn configured_hosts(&self) -> Vec<&Host> {
         self.registry.configured()
-    }
-
-    /// The route of a spec, or of the default model.
-    ///
-    /// # Errors
-    /// `BadRequest` if no model of the spec can be asked.
-    pub(crate) async fn resolve(
-        &self,
-        scope: ProjectScope,
-        spec: Option<&ModelSpec>,
-    ) -> Result<Route, Error> {
-        let spec = spec.unwrap_or(&self.default_model);
-        self.resolve_for(Purpose::Call, scope, spec).await
-    }
-
-    /// The route of a spec, or of the default model, whose models go on with conversations.
-    ///
-    /// # Errors
-    /// `BadRequest` if no model of the spec can be asked.
-    pub(crate) async fn resolve_chat(
-        &self,
-        scope: ProjectScope,
-        spec: Option<&ModelSpec>,
-    ) -> Result<Route, Error> {
-        let spec = spec.unwrap_or(&self.default_model);
-        self.resolve_for(Purpose::Chat, scope, spec).await
     }
 
     /// The configured models that a project may use; `None` if it may use all.
@@ -262,42 +276,30 @@ impl Routes {
     }
 
     /// What stands against using a custom model, as far as that can be told without asking it.
-    pub(crate) fn fault_of(&self, model: &CustomModel) -> Option<String> {
+    pub(crate) async fn fault_of(
+        &self,
+        scope: ProjectScope,
+        model: &CustomModel,
+    ) -> Result<Option<String>, Error> {
+        let allowed = self.allowed(scope).await?;
         let choice = ModelChoice::plain(model.identifier.clone());
-        match self.custom(purpose_of(model.kind), &choice, model, None) {
-            Ok(reachable) => {
-                let checked = reachable.provider.check(&reachable.target);
-                checked.err().map(|error| error.reason)
-            }
-            Err(reason) => Some(reason),
-        }
+        let purpose = purpose_of(model.kind);
+        Ok(
+            match self.custom(purpose, &choice, model, allowed.as_deref()) {
+                Ok(reachable) => {
+                    let checked = reachable.provider.check(&reachable.target);
+                    checked.err().map(|error| error.reason)
+                }
+                Err(reason) => Some(reason),
+            },
+        )
     }
 
-    /// The route of a spec whose models make vectors of texts.
+    /// The route of a spec whose models are asked for this.
     ///
     /// # Errors
     /// `BadRequest` if no model of the spec can be asked.
-    pub(crate) async fn resolve_embedding(
-        &self,
-        scope: ProjectScope,
-        spec: &ModelSpec,
-    ) -> Result<Route, Error> {
-        self.resolve_for(Purpose::Embedding, scope, spec).await
-    }
-
-    /// The route of a spec whose models put texts in order.
-    ///
-    /// # Errors
-    /// `BadRequest` if no model of the spec can be asked.
-    pub(crate) async fn resolve_rerank(
-        &self,
-        scope: ProjectScope,
-        spec: &ModelSpec,
-    ) -> Result<Route, Error> {
-        self.resolve_for(Purpose::Rerank, scope, spec).await
-    }
-
-    async fn resolve_for(
+    pub(crate) async fn resolve(
         &self,
         purpose: Purpose,
         scope: ProjectScope,
@@ -312,17 +314,7 @@ impl Routes {
                 name: meant.choice.name,
             })
             .collect();
-        if route.iter().any(|stop| stop.leads_to.is_ok()) {
-            return Ok(route);
-        }
-        let reasons: Vec<&str> = route
-            .iter()
-            .filter_map(|stop| stop.leads_to.as_ref().err().map(String::as_str))
-            .collect();
-        Err(Error::call(
-            Code::BadRequest,
-            CallDetail::because(reasons.join("; ")),
-        ))
+        leading_somewhere(route)
     }
 
     fn reach(
@@ -400,16 +392,25 @@ impl Routes {
         let provider = model.provider.to_lowercase();
         let host = self.registry.host(&provider);
         let is_own = key.is_some() || extra.api_base.is_some();
+        let account = key.is_some().then(|| model.id.to_string());
+        // A key says nothing where the operator's own host asks for none.
+        let is_the_operators = |host: &Host| host.configured && host.keys.is_empty();
+        let is_listed = match host {
+            Some(host) if extra.api_base.is_none() => key.is_none() || is_the_operators(host),
+            _ => false,
+        };
         let address = address(&extra, host, key).map_err(|why| fail(&why))?;
         let upstream_name = model.identifier.split().map_or("", |(_, name)| name);
         // With the operator's key it is the operator's model under another name.
-        if let Some(models) = allowed.filter(|_| !is_own) {
+        if let Some(models) = allowed.filter(|_| is_listed) {
             models.check(&provider, upstream_name)?;
         }
-        let protocol = extra
-            .protocol
-            .clone()
-            .or_else(|| host.map(|host| host.protocol.clone()));
+        let implied = host.map(|host| host.protocol.as_str());
+        let protocol = extra.protocol.as_deref().or(implied);
+        let protocol = protocol.unwrap_or(DEFAULT_PROTOCOL);
+        if !is_own {
+            lent::check(&extra, host, protocol).map_err(|why| fail(&why))?;
+        }
         let target = Target {
             name: choice.name.clone(),
             provider,
@@ -423,12 +424,12 @@ impl Routes {
             settings: settings(&extra, host, is_own),
             timeout: timeout(&extra, self.request_timeout),
         };
-        self.connected(
-            target,
-            protocol.as_deref().unwrap_or(DEFAULT_PROTOCOL),
-            (model.kind, price_of(&extra)),
-        )
-        .map_err(|why| fail(&why))
+        let reachable = self.connected(target, protocol, (model.kind, price_of(&extra)));
+        let reachable = reachable.map_err(|why| fail(&why))?;
+        Ok(Reachable {
+            account: account.unwrap_or(reachable.account),
+            ..reachable
+        })
     }
 
     fn connected(
@@ -443,13 +444,14 @@ impl Routes {
         let filled = target
             .api_base
             .as_deref()
-            .map(|address| filled(address, &target));
+            .map(|address| filled(address, &target.provider, &target.settings));
         target.api_base = filled.transpose()?;
         let address = target.api_base.as_deref();
         let origin = address.and_then(|address| self.registry.origin(address));
         let quote = own_price.map_or_else(|| self.quote(&target), |price| Quote::of_model(&price));
         Ok(Reachable {
             origin: origin.unwrap_or_else(|| target.provider.clone()),
+            account: target.provider.clone(),
             target,
             provider,
             kind,
@@ -479,6 +481,24 @@ impl Routes {
             not_by_book: home.is_none() || is_other_offer(&target.provider, &target.options),
         })
     }
+}
+
+/// A route on which anybody can be asked.
+///
+/// # Errors
+/// `BadRequest` with the reasons why nobody can.
+pub(crate) fn leading_somewhere(route: Route) -> Result<Route, Error> {
+    if route.iter().any(|stop| stop.leads_to.is_ok()) {
+        return Ok(route);
+    }
+    let reasons: Vec<&str> = route
+        .iter()
+        .filter_map(|stop| stop.leads_to.as_ref().err().map(String::as_str))
+        .collect();
+    Err(Error::call(
+        Code::BadRequest,
+        CallDetail::because(reasons.join("; ")),
+    ))
 }
 
 const fn purpose_of(kind: ModelKind) -> Purpose {
@@ -517,9 +537,15 @@ fn address(extra: &Extra, host: Option<&Host>, key: Option<Secret>) -> Result<Ad
         return Err("its provider has no address of its own: set `extra.api_base`".to_owned());
     };
     let keys = own.map_or_else(|| host.keys.clone(), |own| Arc::from([own]));
+    // Servers on this machine have addresses of their own too: the operator says whether they are for tenants.
+    let egress = if host.configured {
+        EgressPolicy::Operator
+    } else {
+        EgressPolicy::Tenant
+    };
     Ok(Address {
         api_base: host.api_base.clone(),
-        egress: EgressPolicy::Operator,
+        egress,
         keys,
     })
 }
@@ -588,13 +614,16 @@ fn settings(extra: &Extra, host: Option<&Host>, is_own: bool) -> BTreeMap<String
     settings
 }
 
-/// The address with the target's settings in the places that it has for them.
-fn filled(address: &str, target: &Target) -> Result<String, String> {
+/// The address with the settings in the places that it has for them.
+fn filled(
+    address: &str,
+    provider: &str,
+    settings: &BTreeMap<String, String>,
+) -> Result<String, String> {
     let (mut filled, mut rest) = (String::new(), address);
     while let Some((before, place)) = rest.split_once('{') {
         let (name, after) = place.split_once('}').unwrap_or((place, ""));
-        let provider = &target.provider;
-        let value = target.settings.get(name).ok_or_else(|| {
+        let value = settings.get(name).ok_or_else(|| {
             format!("`{name}` is missing: set `providers.{provider}.{name}`, or `extra.{name}` of a custom model")
         })?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);

@@ -169,6 +169,8 @@ impl Sent {
 pub(crate) struct Received {
     kept: String,
     left_out_bytes: usize,
+    /// The images, of a model that makes nothing else.
+    pub(crate) images: u64,
 }
 
 impl Received {
@@ -194,7 +196,7 @@ impl Received {
 
 /// What a provider does not say: the tokens of what was sent to `model` and of what came back.
 pub(crate) async fn usage(model: &str, sent: Sent, received: Received) -> Usage {
-    let bytes = (sent.bytes(), received.kept.len());
+    let (bytes, images) = ((sent.bytes(), received.kept.len()), received.images);
     let count = move |vocabulary| (sent.count(vocabulary), received.count(vocabulary));
     let counted = beside(Vocabulary::of(model), bytes.0 + bytes.1, count).await;
     // Better a rough guess than none.
@@ -203,6 +205,7 @@ pub(crate) async fn usage(model: &str, sent: Sent, received: Received) -> Usage 
     Usage {
         input_tokens,
         output_tokens,
+        images,
         ..Usage::default()
     }
 }

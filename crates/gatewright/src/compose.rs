@@ -34,12 +34,18 @@ pub(crate) async fn compose(config: &Config) -> anyhow::Result<Composed> {
     let ids: Arc<dyn Ids> = Arc::new(RandomIds);
     let registry = providers::registry(config.provider_options(), &clock)
         .map_err(|fault| config.refusal(&fault))?;
-    if let Some(model) = &config.options.models.default {
+    let models = &config.options.models;
+    let defaults = [
+        ("default", &models.default, "calls"),
+        ("default_embedding", &models.default_embedding, "embeddings"),
+    ];
+    for (setting, model, asking) in defaults {
+        let Some(model) = model else { continue };
         let host = model
             .split()
             .and_then(|(provider, _)| registry.host(provider));
         if !host.is_some_and(|host| host.configured) {
-            tracing::warn!(%model, "`models.default` names no configured provider: calls that name no model will fail");
+            tracing::warn!(%model, "`models.{setting}` names no configured provider: {asking} that name no model will fail");
         }
     }
     let stores = store::open(&config.options.store).await?;

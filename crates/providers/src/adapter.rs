@@ -7,13 +7,14 @@ use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 use async_trait::async_trait;
 use domain::{
     ChatRequest, Delta, Deltas, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images,
-    Part, RerankRequest, Reranking, Rung, ToolCallDelta,
-    seams::{Provider, ProviderError, ProviderErrorKind, Target},
+    Message, Part, Remarks, RerankRequest, Reranking, Role, Rung, ToolCallDelta, UsageReport,
+    seams::{Provider, ProviderError, ProviderErrorKind, Taken, Target},
 };
 use futures_util::stream;
 
 use crate::wire::{
-    Client, Event, EventStream, Fault, Framing, Grant, Head, Opened, Turns, WireAnswer, WireRequest,
+    Client, Event, EventStream, Fault, Framing, Grant, Opened, Turns, WireAnswer, WireRequest,
+    left_out_headers,
 };
 
 /// How an answer is to come.
@@ -28,7 +29,7 @@ pub(crate) enum Manner {
 /// A dialect.
 pub(crate) trait Adapter: Send + Sync + 'static {
     /// What must be known of a request to read its answer; the default for requests that ask for nothing special.
-    type Reading: Default + Send + Sync;
+    type Reading: Default + Demanding + Send + Sync;
     /// Reads streams.
     type Decoder: Decoder;
 
@@ -53,6 +54,11 @@ pub(crate) trait Adapter: Send + Sync + 'static {
 
     /// The rungs on which the target can be asked for a JSON value.
     fn rungs(&self, target: &Target) -> &'static [Rung];
+
+    /// What an answer took that came with a good status and is of no use: it is billed all the same.
+    fn taken(&self, _body: &[u8]) -> Taken {
+        Taken::Nothing
+    }
 
     /// As [`Provider::warnings`].
     fn warnings(&self, _target: &Target, _request: &ChatRequest) -> Vec<String> {
@@ -118,6 +124,11 @@ pub(crate) trait Adapter: Send + Sync + 'static {
         Err(lacks(target, "images"))
     }
 
+    /// Whether images can be made of such a part, too; its bytes are given then.
+    fn draws_from(&self, _target: &Target, _part: &Part) -> bool {
+        false
+    }
+
     /// Reads the images for `request`.
     fn images(
         &self,
@@ -148,7 +159,57 @@ pub(crate) trait Adapter: Send + Sync + 'static {
     }
 
     /// Reads the body of an answer whose status is not a good one.
-    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault;
+    fn fault(&self, status: u16, body: &[u8]) -> Fault;
+
+    /// The same, with the type of the error where the answer's head names it.
+    fn typed_fault(&self, (status, _): (u16, Option<&str>), body: &[u8]) -> Fault {
+        self.fault(status, body)
+    }
+}
+
+/// What is known of a request that may have demanded a JSON value.
+pub(crate) trait Demanding {
+    /// Whether it has members that only the demand put there: then its host may have refused those alone.
+    fn is_demanding(&self) -> bool;
+}
+
+/// The fault of an answer to a request that may have demanded a JSON value.
+fn blamed(fault: Fault, is_demanding: bool) -> Fault {
+    if is_demanding {
+        fault.of_demanding()
+    } else {
+        fault
+    }
+}
+
+/// An answer with its host's own count, if it has one.
+trait Answer {
+    /// The count.
+    fn usage(&mut self) -> &mut Option<UsageReport>;
+}
+
+impl Answer for Generation {
+    fn usage(&mut self) -> &mut Option<UsageReport> {
+        &mut self.usage
+    }
+}
+
+impl Answer for Embeddings {
+    fn usage(&mut self) -> &mut Option<UsageReport> {
+        &mut self.usage
+    }
+}
+
+impl Answer for Images {
+    fn usage(&mut self) -> &mut Option<UsageReport> {
+        &mut self.usage
+    }
+}
+
+impl Answer for Reranking {
+    fn usage(&mut self) -> &mut Option<UsageReport> {
+        &mut self.usage
+    }
 }
 
 /// That the target's dialect has no such request.
@@ -158,6 +219,29 @@ pub(crate) fn lacks(target: &Target, what: &str) -> ProviderError {
         target.name, target.provider
     );
     ProviderError::new(ProviderErrorKind::Misconfigured, reason)
+}
+
+/// That no image can be made of a part by the target.
+fn undrawable(target: &Target, part: &Part) -> ProviderError {
+    let (what, url) = match part {
+        Part::Text(_) => ("a text", ""),
+        Part::Image(url) => ("an image", url.as_str()),
+        Part::Audio(url) => ("sound", url.as_str()),
+        Part::File(url) => ("a file", url.as_str()),
+    };
+    // Of a `data:` URL, its kind.
+    let url: String = url
+        .split(',')
+        .next()
+        .unwrap_or(url)
+        .chars()
+        .take(100)
+        .collect();
+    let reason = format!(
+        "{what} (`{url}`) cannot be sent to the model `{}`: it makes images, and takes nothing of that kind beside the text",
+        target.name
+    );
+    ProviderError::new(ProviderErrorKind::Invalid, reason)
 }
 
 /// Refuses a target at the host's own address that has no key for it.
@@ -184,7 +268,9 @@ pub(crate) trait Decoder: Send + 'static {
 
     /// What is left when the body has come to its end without an event that said so: at least [`Delta::End`], or the
     /// fault that it was no end.
-    fn finish(&mut self) -> Result<Vec<Delta>, Fault>;
+    fn finish(&mut self) -> Result<Vec<Delta>, Fault> {
+        Err(Fault::broken_off())
+    }
 }
 
 /// A dialect spoken over HTTP.
@@ -204,15 +290,17 @@ impl<A: Adapter> HttpProvider<A> {
         &self,
         target: &Target,
         reading: &A::Reading,
-        (head, body): (Head, &[u8]),
+        answer: &WireAnswer,
         read: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, ProviderError> {
+        let WireAnswer { head, body, .. } = answer;
         let read = if head.is_success() {
             read(body)
         } else {
-            Err(self.adapter.fault(reading, head.status, body))
+            let named = (head.status, answer.error_type.as_deref());
+            Err(self.adapter.typed_fault(named, body))
         };
-        read.map_err(|fault| head.failure(target, fault))
+        read.map_err(|fault| head.failure(target, blamed(fault, reading.is_demanding())))
     }
 
     /// The target, settled, with the token that its host wants instead of a key, if it does.
@@ -231,8 +319,38 @@ impl<A: Adapter> HttpProvider<A> {
         target: &Target,
         request: &'r ChatRequest,
     ) -> Result<Cow<'r, ChatRequest>, ProviderError> {
-        let needs_bytes = |part: &Part| self.adapter.needs_bytes(target, part);
+        // A turn that goes out as it was given keeps its addresses.
+        let is_as_given = self.adapter.reads_as_given(target);
+        let needs_bytes = |message: &Message, part: &Part| {
+            !(is_as_given && message.as_given.is_some()) && self.adapter.needs_bytes(target, part)
+        };
         self.client.with_media(target, request, needs_bytes).await
+    }
+
+    /// The request with the bytes of what images are to be made of; refused where they cannot be.
+    async fn with_drawn<'r>(
+        &self,
+        target: &Target,
+        request: &'r ImageRequest,
+    ) -> Result<Cow<'r, ImageRequest>, ProviderError> {
+        let mut media = request.media.iter();
+        if let Some(part) = media.find(|part| !self.adapter.draws_from(target, part)) {
+            return Err(undrawable(target, part));
+        }
+        if request.media.is_empty() {
+            return Ok(Cow::Borrowed(request));
+        }
+        let turn = Message::new(Role::User, request.media.clone());
+        let chat = ChatRequest {
+            messages: vec![turn],
+            ..ChatRequest::default()
+        };
+        let chat = self.client.with_media(target, &chat, |_, _| true).await?;
+        let turns = chat.into_owned().messages.into_iter();
+        Ok(Cow::Owned(ImageRequest {
+            prompt: request.prompt.clone(),
+            media: turns.flat_map(|turn| turn.parts).collect(),
+        }))
     }
 
     async fn chat_once(
@@ -253,9 +371,28 @@ impl<A: Adapter> HttpProvider<A> {
         answer: &WireAnswer,
     ) -> Result<Generation, ProviderError> {
         let read = |body: &[u8]| self.adapter.generation(reading, body);
-        let mut generation = self.read(target, reading, (answer.head, &answer.body), read)?;
-        generation.usage = answer.head.billed(generation.usage);
-        Ok(generation)
+        let read = self.read(target, reading, answer, read);
+        self.billed(answer, read)
+    }
+
+    /// What was read of an answer, with the cost that its head tells; of one that is of no use, what it took.
+    fn billed<T: Answer>(
+        &self,
+        answer: &WireAnswer,
+        mut read: Result<T, ProviderError>,
+    ) -> Result<T, ProviderError> {
+        let head = answer.head;
+        match &mut read {
+            Ok(read) => *read.usage() = head.billed(read.usage().take()),
+            Err(failure) if head.is_success() => {
+                failure.taken = match self.adapter.taken(&answer.body) {
+                    Taken::Counted(report) => head.billed(Some(*report)).into(),
+                    taken => taken,
+                };
+            }
+            Err(_) => {}
+        }
+        read
     }
 
     async fn stream_once(
@@ -274,6 +411,7 @@ impl<A: Adapter> HttpProvider<A> {
             Opened::Events(events) => {
                 let mut reader = Reader {
                     target: target.into_owned(),
+                    is_demanding: reading.is_demanding(),
                     events: Some(events),
                     decoder: self.adapter.decoder(reading),
                     ready: VecDeque::new(),
@@ -288,7 +426,7 @@ impl<A: Adapter> HttpProvider<A> {
     }
 
     /// Sends what `word` words, and has `read` read the answer; with another key where one is refused.
-    async fn exchange<T: Send>(
+    async fn exchange<T: Answer + Send>(
         &self,
         target: &Target,
         word: impl Fn(&Target) -> Result<WireRequest, ProviderError> + Send + Sync,
@@ -300,8 +438,8 @@ impl<A: Adapter> HttpProvider<A> {
                 let target = self.granted(turns.target()).await?;
                 let answer = self.client.send(&target, word(&target)?).await?;
                 let reading = A::Reading::default();
-                let answer = (answer.head, &*answer.body);
-                self.read(&target, &reading, answer, |body| read(&target, body))
+                let read = self.read(&target, &reading, &answer, |body| read(&target, body));
+                self.billed(&answer, read)
             };
             let answer = answer.await;
             if !turns.go_on(&answer) {
@@ -351,10 +489,12 @@ impl<A: Adapter> Provider for HttpProvider<A> {
     }
 
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
-        self.adapter.warnings(target, request)
+        let mut warnings = self.adapter.warnings(target, request);
+        warnings.extend(left_out_headers(target));
+        warnings
     }
 
-    fn reads_as_given(&self, target: &Target) -> bool {
+    fn reads_as_given(&self, target: &Target, _: &ChatRequest) -> bool {
         self.adapter.reads_as_given(target)
     }
 
@@ -383,6 +523,7 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         request: &ImageRequest,
     ) -> Result<Images, ProviderError> {
         self.adapter.check(target)?;
+        let request = &*self.with_drawn(target, request).await?;
         let word = |target: &Target| self.adapter.image_request(target, request);
         let read = |target: &Target, body: &[u8]| self.adapter.images(target, request, body);
         self.exchange(target, word, read).await
@@ -417,6 +558,9 @@ pub(crate) fn deltas(generation: Generation) -> Vec<Delta> {
         })
     }));
     deltas.extend(generation.refusal.map(Delta::Refusal));
+    if generation.remarks != Remarks::default() {
+        deltas.push(Delta::Remarks(generation.remarks));
+    }
     deltas.push(Delta::End {
         finish_reason: generation.finish_reason,
         usage: generation.usage,
@@ -428,6 +572,8 @@ pub(crate) fn deltas(generation: Generation) -> Vec<Delta> {
 struct Reader<D> {
     /// Whose secrets no word of a failure may hold.
     target: Target,
+    /// Whether a fault may be about the demand: after the first of the answer, the host has taken that.
+    is_demanding: bool,
     /// `None` after the end: then the connection is given up or free again.
     events: Option<Box<EventStream>>,
     decoder: D,
@@ -454,7 +600,7 @@ impl<D: Decoder> Reader<D> {
                     Some(event) => self.decoder.push(event),
                     None => self.decoder.finish(),
                 };
-                read.map_err(|fault| head.failure(&self.target, fault))
+                read.map_err(|fault| head.failure(&self.target, blamed(fault, self.is_demanding)))
             });
             let is_over = match &read {
                 Ok(deltas) => deltas
@@ -466,10 +612,11 @@ impl<D: Decoder> Reader<D> {
                 self.events = None;
             }
             self.ready.extend(read?);
+            self.is_demanding &= self.ready.is_empty();
         }
         Ok(())
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

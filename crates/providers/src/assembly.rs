@@ -3,6 +3,8 @@
 //!
 //! Whose the calls are decides what becomes of them: the caller's are told as calls, all others are the text.
 
+use std::mem;
+
 use domain::{Delta, Generation, ToolCall, ToolCallDelta};
 
 use crate::{
@@ -15,6 +17,8 @@ use crate::{
 
 /// Above this, calls are no answer.
 const MAX_CALLS: usize = 64;
+/// The arguments of a call that has none.
+const NO_ARGUMENTS: &str = "{}";
 
 /// What must be known of a request for that.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,6 +50,8 @@ pub(crate) struct Assembly {
     joining: Joining,
     unwrapping: Option<Unwrapping>,
     calls: usize,
+    /// Whether the last call has begun, and none of its arguments has come.
+    is_bare: bool,
 }
 
 impl Assembly {
@@ -57,6 +63,7 @@ impl Assembly {
             joining: Joining::new(shape.calls, is_wrapped),
             unwrapping: (shape.wrapped == Wrapped::Content).then(Unwrapping::default),
             calls: 0,
+            is_bare: false,
         }
     }
 
@@ -71,19 +78,33 @@ impl Assembly {
     }
 
     /// What the beginning of the next call adds, with as much of its arguments as came with it.
-    pub(crate) fn call(&mut self, call: ToolCall) -> Result<Option<Delta>, Fault> {
+    pub(crate) fn call(&mut self, call: ToolCall) -> Result<Vec<Delta>, Fault> {
         if self.calls == MAX_CALLS {
             return Err(Fault::protocol("the provider's answer has too many calls"));
         }
+        let last = self.end_call();
         self.calls += 1;
         if !self.has_tools {
-            return self.further(&call.arguments);
+            return Ok(self.further(&call.arguments)?.into_iter().collect());
         }
-        Ok(Some(Delta::ToolCall(ToolCallDelta {
+        self.is_bare = call.arguments.trim().is_empty();
+        let call = Delta::ToolCall(ToolCallDelta {
             index: self.calls - 1,
             begins: Some((call.id, call.name)),
             arguments: call.arguments,
-        })))
+        });
+        Ok(last.into_iter().chain([call]).collect())
+    }
+
+    /// What makes JSON of the last call's arguments, if none has come.
+    fn end_call(&mut self) -> Option<Delta> {
+        mem::take(&mut self.is_bare).then(|| {
+            Delta::ToolCall(ToolCallDelta {
+                index: self.calls - 1,
+                begins: None,
+                arguments: NO_ARGUMENTS.to_owned(),
+            })
+        })
     }
 
     /// What the next piece of the last call's arguments adds.
@@ -94,6 +115,7 @@ impl Assembly {
         if !self.has_tools {
             return Ok(text(self.joining.call(index as u64, arguments)?));
         }
+        self.is_bare &= arguments.trim().is_empty();
         let piece = ToolCallDelta {
             index,
             begins: None,
@@ -103,12 +125,14 @@ impl Assembly {
     }
 
     /// What was held back, when nothing more comes.
-    pub(crate) fn finish(&mut self) -> Option<Delta> {
+    pub(crate) fn finish(&mut self) -> Vec<Delta> {
+        let last = self.end_call();
         let mut told = String::new();
         if let Some(unwrapping) = &mut self.unwrapping {
             told = self.joining.content(&unwrapping.finish());
         }
-        text(told + &self.joining.finish())
+        let told = text(told + &self.joining.finish());
+        told.into_iter().chain(last).collect()
     }
 
     /// How many calls have begun.
@@ -136,6 +160,8 @@ pub(crate) fn whole(deltas: Vec<Delta>) -> Generation {
             Delta::Refusal(text) => generation.refusal.get_or_insert_default().push_str(&text),
             Delta::Image(url) => generation.images.push(url),
             Delta::Logprobs(logprobs) => generation.logprobs = Some(logprobs),
+            Delta::Usage(_) => {}
+            Delta::Remarks(remarks) => generation.remarks = remarks,
             Delta::ToolCall(call) => match call.begins {
                 Some((id, name)) => generation.tool_calls.push(ToolCall {
                     id,
@@ -200,7 +226,7 @@ mod tests {
         assert_eq!(callers.text, "Well");
         assert_eq!(
             callers.tool_calls,
-            [call("a", r#"{"value":[1]}"#), call("b", "")]
+            [call("a", r#"{"value":[1]}"#), call("b", "{}")]
         );
         assert_eq!(
             (demanded.text.as_str(), demanded.tool_calls),

@@ -1,5 +1,6 @@
 //! Counts in the answers of providers.
 
+use domain::{Usage, UsageReport, seams::Taken};
 use serde_json::Value;
 
 /// Above this, whole numbers have gaps in many a JSON reader; a count that large is none.
@@ -9,6 +10,26 @@ const MAX_COUNT: u64 = 1 << 53;
 pub(crate) fn whole(number: &Value) -> Option<u64> {
     let count = number.as_u64().or_else(|| of_float(number.as_f64()?));
     count.filter(|count| *count <= MAX_COUNT)
+}
+
+/// What an answer took that is of no use: its host's own count, as `usage` reads it. Without one it is uncounted, if there
+/// is something in one of those `lists`; else nothing came.
+pub(crate) fn taken(
+    body: &[u8],
+    usage: impl FnOnce(&Value) -> Option<UsageReport>,
+    lists: &[&str],
+) -> Taken {
+    let Ok(answer) = serde_json::from_slice::<Value>(body) else {
+        return Taken::Nothing;
+    };
+    let is_something =
+        |report: &UsageReport| report.usage != Usage::default() || report.cost.is_some();
+    let counted = usage(&answer).filter(is_something);
+    let has_some = |list: &&str| answer[*list].as_array().is_some_and(|it| !it.is_empty());
+    if counted.is_none() && !lists.iter().any(has_some) {
+        return Taken::Nothing;
+    }
+    counted.into()
 }
 
 #[expect(
@@ -24,6 +45,28 @@ fn of_float(number: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_that_is_of_no_use_took_what_its_host_counted() {
+        let usage = |answer: &Value| {
+            let counts = Usage {
+                input_tokens: whole(&answer["count"])?,
+                ..Usage::default()
+            };
+            Some(UsageReport::from(counts))
+        };
+        let took = |body: &str| taken(body.as_bytes(), usage, &["data"]);
+        let three = Usage {
+            input_tokens: 3,
+            ..Usage::default()
+        };
+
+        assert_eq!(took(r#"{"count":3}"#), Some(three.into()).into());
+        assert_eq!(took(r#"{"data":[1]}"#), Taken::Uncounted);
+        for nothing in ["", "{}", "[]", r#"{"data":[]}"#, r#"{"count":0,"data":{}}"#] {
+            assert_eq!(took(nothing), Taken::Nothing, "{nothing}");
+        }
+    }
 
     #[test]
     fn a_count_is_whole_and_of_some_sense() {

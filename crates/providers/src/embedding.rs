@@ -11,14 +11,18 @@ pub(crate) fn dimensions(options: &JsonObject, names: &[&str]) -> Option<usize> 
     given.text().parse().ok()
 }
 
+/// The vectors of an answer that has them in one list.
+pub(crate) fn listed(list: &Value) -> Result<Vec<&Value>, Fault> {
+    let list = list.as_array().map(|list| list.iter().collect());
+    list.ok_or_else(|| Fault::protocol("the provider's answer has no vectors"))
+}
+
 /// Reads one vector per text, each as long as was asked for.
 pub(crate) fn vectors(
-    list: &Value,
+    list: &[&Value],
     asked: usize,
     dimensions: Option<usize>,
 ) -> Result<Vec<Vec<f32>>, Fault> {
-    let list = list.as_array();
-    let list = list.ok_or_else(|| Fault::protocol("the provider's answer has no vectors"))?;
     if list.len() != asked {
         let found = list.len();
         let words = format!("the provider answered {asked} texts with {found} vectors");

@@ -23,6 +23,7 @@ mod registry;
 mod rerank;
 mod rerankers;
 mod responses;
+mod schema;
 mod vocabulary;
 mod wire;
 

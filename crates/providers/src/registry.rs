@@ -582,6 +582,7 @@ mod tests {
         for (provider, protocol) in [
             ("openai", "openai"),
             ("jina", "openai"),
+            ("perplexity", "openai-responses"),
             ("mistral", "mistral"),
             ("cohere", "cohere"),
             ("ollama", "ollama"),

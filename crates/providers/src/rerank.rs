@@ -7,7 +7,7 @@ use domain::{
 };
 use serde_json::Value;
 
-use crate::{count::whole, openai::fault, wire::Fault};
+use crate::{count::whole, openai::answer::answer, wire::Fault};
 
 /// The tokens of a piece that Cohere cuts long texts into:
 /// <https://docs.cohere.com/docs/reranking-best-practices#document-chunking>.
@@ -114,11 +114,7 @@ pub(crate) fn reranking(
     request: &RerankRequest,
     body: &[u8],
 ) -> Result<Reranking, Fault> {
-    let answer: Value = serde_json::from_slice(body)
-        .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
-    if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
-        return Err(fault::of_error(error));
-    }
+    let answer = answer(body)?;
     let lists = [&answer, &answer["results"], &answer["data"]];
     let list = lists.into_iter().find_map(Value::as_array);
     let list = list.ok_or_else(|| Fault::protocol("the provider's answer has no results"))?;
@@ -164,7 +160,7 @@ fn ranked(list: &[Value], documents: usize) -> Result<Vec<Ranked>, Fault> {
 }
 
 /// The provider's count: searches, tokens, or both.
-fn usage(answer: &Value) -> Option<UsageReport> {
+pub(crate) fn usage(answer: &Value) -> Option<UsageReport> {
     let (usage, meta) = (&answer["usage"], &answer["meta"]);
     let billed = &meta["billed_units"];
     let tokens = [

@@ -17,9 +17,10 @@ use std::{
 
 use domain::{
     ChatRequest, Delta, Demand, EmbeddingRequest, Embeddings, ExtraHeaders, FinishReason,
-    Generation, ImageRequest, Images, Json, JsonObject, Message, ModelName, Part, RerankRequest,
-    Reranking, Role, Rung, Secret, Timestamp, Tool, ToolCall, ToolChoice, ToolMode, UsageReport,
-    seams::{Clock, EgressPolicy, FixedClock, Key, Provider, ProviderError, Target},
+    Generation, ImageRequest, Images, Json, JsonObject, Message, ModelName, Part, Remarks,
+    RerankRequest, Reranking, Role, Rung, Secret, Timestamp, Tool, ToolCall, ToolChoice, ToolMode,
+    UsageReport,
+    seams::{Clock, EgressPolicy, FixedClock, Key, Provider, ProviderError, Taken, Target},
 };
 use futures_util::StreamExt;
 use indexmap::IndexMap;
@@ -67,6 +68,9 @@ struct Given {
     /// An image to be made; then there are no messages.
     #[serde(default)]
     image: Option<String>,
+    /// What that is to be made of.
+    #[serde(default)]
+    media: Vec<GivenPart>,
     /// Texts to put in order; then there are no messages.
     #[serde(default)]
     rerank: Option<GivenRerank>,
@@ -209,8 +213,10 @@ async fn run(case: &Path, provider: &dyn Provider) -> (String, String) {
     let expected = if given.stream {
         Ok(streamed(provider, &target, &chat(given)).await)
     } else if let Some(prompt) = given.image.take() {
+        let media = mem::take(&mut given.media);
+        let media = media.into_iter().map(part).collect();
         let answer = provider
-            .generate_images(&target, &ImageRequest { prompt })
+            .generate_images(&target, &ImageRequest { prompt, media })
             .await;
         answer.map(|images| images_json(&images))
     } else if let Some(rerank) = given.rerank.take() {
@@ -250,7 +256,7 @@ async fn streamed(provider: &dyn Provider, target: &Target, request: &ChatReques
         Ok(deltas) => deltas,
         Err(error) => return json!({ "refused": error_json(&error) }),
     };
-    let mut told = Vec::new();
+    let (mut told, mut counted) = (Vec::new(), None);
     while let Some(delta) = deltas.next().await {
         told.push(match delta {
             Ok(Delta::Text(text)) => json!({ "text": text }),
@@ -258,6 +264,12 @@ async fn streamed(provider: &dyn Provider, target: &Target, request: &ChatReques
             Ok(Delta::Refusal(text)) => json!({ "refusal": text }),
             Ok(Delta::Image(url)) => json!({ "image": url }),
             Ok(Delta::Logprobs(logprobs)) => json!({ "logprobs": logprobs }),
+            Ok(Delta::Remarks(remarks)) => json!({ "remarks": remarks }),
+            // Nobody asks for it where the stream comes to its end.
+            Ok(Delta::Usage(report)) => {
+                counted = Some(report);
+                continue;
+            }
             Ok(Delta::ToolCall(call)) => json!({
                 "tool_call": call.index, "begins": call.begins, "arguments": call.arguments,
             }),
@@ -265,7 +277,13 @@ async fn streamed(provider: &dyn Provider, target: &Target, request: &ChatReques
                 finish_reason,
                 usage,
             }) => json!({ "end": end_json(finish_reason, usage.as_ref()) }),
-            Err(error) => error_json(&error),
+            Err(error) => {
+                let mut broken = error_json(&error);
+                if let Some(report) = counted.take() {
+                    broken["counted"] = usage_json(&report);
+                }
+                broken
+            }
         });
     }
     json!({ "deltas": told })
@@ -297,13 +315,16 @@ fn target(given: &mut Given, origin: &str) -> Target {
     }
 }
 
-fn chat(given: Given) -> ChatRequest {
-    let part = |part| match part {
+fn part(given: GivenPart) -> Part {
+    match given {
         GivenPart::Text(text) => Part::Text(text),
         GivenPart::Image(url) => Part::Image(url),
         GivenPart::Audio(url) => Part::Audio(url),
         GivenPart::File(url) => Part::File(url),
-    };
+    }
+}
+
+fn chat(given: Given) -> ChatRequest {
     let call = |call: GivenCall| ToolCall {
         id: call.id,
         name: call.name,
@@ -424,7 +445,9 @@ async fn serve_one(listener: &TcpListener, answer: &[u8]) -> String {
         };
         writeln!(told, "{name}: {value}").unwrap();
     }
-    told + "\n" + &String::from_utf8(body).unwrap() + "\n"
+    // The lines of a form end as those of a head do.
+    let body = String::from_utf8(body).unwrap().replace("\r\n", "\n");
+    told + "\n" + &body + "\n"
 }
 
 /// All that a model said. What only few answers have stands there only where it is.
@@ -447,6 +470,9 @@ fn generation_json(generation: &Generation) -> Value {
     if let Some(logprobs) = &generation.logprobs {
         members.insert("logprobs".to_owned(), json!(logprobs));
     }
+    if generation.remarks != Remarks::default() {
+        members.insert("remarks".to_owned(), json!(generation.remarks));
+    }
     value
 }
 
@@ -465,6 +491,7 @@ fn usage_json(report: &UsageReport) -> Value {
     let rare = [
         ("cached_tokens", usage.cached_tokens),
         ("cache_write_tokens", usage.cache_write_tokens),
+        ("cache_write_1h_tokens", usage.cache_write_1h_tokens),
         ("audio_input_tokens", usage.audio_input_tokens),
         ("audio_output_tokens", usage.audio_output_tokens),
         ("image_output_tokens", usage.image_output_tokens),
@@ -489,7 +516,8 @@ fn embeddings_json(embeddings: &Embeddings) -> Value {
 }
 
 fn images_json(images: &Images) -> Value {
-    json!({ "images": images.images, "usage": usage_json(&images.usage) })
+    let usage = images.usage.as_ref().map(usage_json);
+    json!({ "images": images.images, "usage": usage })
 }
 
 fn reranking_json(reranking: &Reranking) -> Value {
@@ -501,13 +529,20 @@ fn reranking_json(reranking: &Reranking) -> Value {
     json!({ "results": results.collect::<Vec<_>>(), "usage": usage })
 }
 
+/// A failure; what it took all the same stands there only where it did.
 fn error_json(error: &ProviderError) -> Value {
-    json!({
+    let mut value = json!({
         "error": format!("{:?}", error.kind),
         "status": error.status,
         "retry_after": error.retry_after.map(|wait| wait.as_secs_f64()),
         "reason": error.reason,
-    })
+    });
+    match &error.taken {
+        Taken::Nothing => {}
+        Taken::Uncounted => value["usage"] = json!("uncounted"),
+        Taken::Counted(report) => value["usage"] = usage_json(report),
+    }
+    value
 }
 
 #[expect(

@@ -47,7 +47,8 @@ fn weight(kept: &Kept) -> u32 {
             .sum::<usize>()
         + beside.reasoning.len()
         + beside.refusal.as_deref().unwrap_or_default().len()
-        + beside.logprobs.as_ref().map_or(0, |json| json.text().len());
+        + beside.logprobs.as_ref().map_or(0, |json| json.text().len())
+        + beside.remarks.bytes();
     let row = mem::size_of::<CacheKey>() + mem::size_of::<Answer>();
     let bytes = output + beside + kept.model.as_str().len() + row;
     u32::try_from(bytes).unwrap_or(u32::MAX)

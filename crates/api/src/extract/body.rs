@@ -247,6 +247,9 @@ fn fault(path: &Path, error: &str) -> Fault {
         .map_or("", |(_, expected)| expected);
     let (slug, msg) = match expected {
         "a string" | "string" | "str" => ("string_type", "must be a string"),
+        "a string, or a list of strings" => {
+            ("string_type", "must be a string, or a list of strings")
+        }
         "a whole number" => ("int_type", "must be a whole number"),
         "f64" => ("float_type", "must be a number"),
         "a boolean" => ("bool_type", "must be true or false"),

@@ -64,8 +64,6 @@ pub(crate) struct AliasBody {
     (status = 200, description = "The alias", body = AliasBody),
     (status = 400, description = "The alias would lead back to itself", body = ErrorBody),
     (status = 409, description = "The name is taken", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn create(
     State(doors): State<Doors>,
@@ -86,7 +84,6 @@ pub(crate) async fn create(
     ("limit" = Option<u32>, Query, description = "How many items to give at most; 100 when absent", minimum = 1, maximum = 100),
 ), responses(
     (status = 200, description = "A page of aliases, by name", body = List<AliasBody>),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn list(
     State(doors): State<Doors>,
@@ -103,7 +100,6 @@ pub(crate) async fn list(
 ), responses(
     (status = 200, description = "The alias", body = AliasBody),
     (status = 404, description = "There is no such alias", body = ErrorBody),
-    (status = 422, description = "The id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn get(
     State(doors): State<Doors>,
@@ -148,8 +144,6 @@ pub(crate) async fn get_by_name(
     (status = 400, description = "The alias would lead back to itself", body = ErrorBody),
     (status = 404, description = "There is no such alias", body = ErrorBody),
     (status = 409, description = "The name is taken", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn change(
     State(doors): State<Doors>,
@@ -172,7 +166,6 @@ pub(crate) async fn change(
 ), responses(
     (status = 204, description = "The alias is gone"),
     (status = 404, description = "There is no such alias", body = ErrorBody),
-    (status = 422, description = "The id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn delete(
     State(doors): State<Doors>,

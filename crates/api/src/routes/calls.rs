@@ -1,10 +1,6 @@
 //! `/v2/functions/{function_id}/call`: executing a function.
 
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 use domain::{
     CallRequest, CallResult, Cost, Example, Invalid, Output, RevisionId, RevisionRef, SpanId, Tags,
     Usage,
@@ -15,7 +11,8 @@ use utoipa::ToSchema;
 use crate::{
     doors::Doors,
     extract::{Body, Caller, Params, RequestBody, object},
-    problem::{ErrorBody, Problem, SPAN_ID, span_header},
+    problem::{ErrorBody, Problem},
+    routes::recorded,
     schemas,
 };
 
@@ -107,12 +104,7 @@ pub(crate) struct CallResultBody {
         headers(("X-Span-Id" = uuid::Uuid, description = "The span that recorded the call"))),
     (status = 400, description = "The call cannot be done, or its answer never satisfied the output schema", body = ErrorBody),
     (status = 404, description = "There is no such function, revision or parent span", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
     (status = 422, description = "The request is malformed, or the input does not satisfy the input schema", body = ErrorBody),
-    (status = 429, description = "A rate limit was exceeded", body = ErrorBody),
-    (status = 502, description = "The model provider failed", body = ErrorBody),
-    (status = 503, description = "The service is unavailable", body = ErrorBody),
-    (status = 504, description = "The model provider did not answer in time", body = ErrorBody),
 ))]
 pub(crate) async fn call_revision(
     State(doors): State<Doors>,
@@ -132,12 +124,7 @@ pub(crate) async fn call_revision(
         headers(("X-Span-Id" = uuid::Uuid, description = "The span that recorded the call"))),
     (status = 400, description = "The call cannot be done, or its answer never satisfied the output schema", body = ErrorBody),
     (status = 404, description = "There is no such function or parent span", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
     (status = 422, description = "The request is malformed, or the input does not satisfy the input schema", body = ErrorBody),
-    (status = 429, description = "A rate limit was exceeded", body = ErrorBody),
-    (status = 502, description = "The model provider failed", body = ErrorBody),
-    (status = 503, description = "The service is unavailable", body = ErrorBody),
-    (status = 504, description = "The model provider did not answer in time", body = ErrorBody),
 ))]
 pub(crate) async fn call_latest(
     State(doors): State<Doors>,
@@ -170,8 +157,7 @@ async fn call(
 
 /// The answer to a call that went well.
 pub(crate) fn answer(result: CallResult) -> Response {
-    let span_id = [(SPAN_ID, span_header(result.span_id))];
-    (span_id, Json(CallResultBody::from(result))).into_response()
+    recorded(result.span_id, CallResultBody::from(result))
 }
 
 /// Reads a bounded list of demonstrations.

@@ -73,8 +73,6 @@ pub(crate) struct EntryBody {
 ), responses(
     (status = 200, description = "The entry", body = EntryBody),
     (status = 404, description = "There is no such dataset", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn add(
     State(doors): State<Doors>,
@@ -96,8 +94,6 @@ pub(crate) async fn add(
 ), responses(
     (status = 200, description = "The entry", body = EntryBody),
     (status = 404, description = "There is no such dataset", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn create(
     state: State<Doors>,
@@ -116,7 +112,6 @@ pub(crate) async fn create(
 ), responses(
     (status = 200, description = "A page of entries", body = List<EntryBody>),
     (status = 404, description = "There is no such dataset", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn list(
     State(doors): State<Doors>,
@@ -143,7 +138,6 @@ pub(crate) async fn list(
 ), responses(
     (status = 200, description = "The entries, nearest first", body = Vec<EntryBody>),
     (status = 404, description = "There is no such dataset", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn query(
     State(doors): State<Doors>,
@@ -175,7 +169,6 @@ pub(crate) async fn query(
 ), responses(
     (status = 200, description = "The entry", body = EntryBody),
     (status = 404, description = "There is no such dataset or entry", body = ErrorBody),
-    (status = 422, description = "An id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn get(
     State(doors): State<Doors>,
@@ -194,8 +187,6 @@ pub(crate) async fn get(
 ), responses(
     (status = 200, description = "The changed entry", body = EntryBody),
     (status = 404, description = "There is no such dataset or entry", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn change(
     State(doors): State<Doors>,
@@ -219,7 +210,6 @@ pub(crate) async fn change(
 ), responses(
     (status = 204, description = "The entry is gone"),
     (status = 404, description = "There is no such dataset or entry", body = ErrorBody),
-    (status = 422, description = "An id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn delete(
     State(doors): State<Doors>,

@@ -1,19 +1,16 @@
 //! `/v2/embeddings`: texts as vectors.
 
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 use domain::{Invalid, ModelSpec};
-use engine::{Embedded, MAX_TEXTS};
+use engine::{Embedded, EmbeddingCall, MAX_TEXTS};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use utoipa::ToSchema;
 
 use crate::{
     doors::Doors,
     extract::{Body, Caller, RequestBody},
-    problem::{ErrorBody, Problem, SPAN_ID, span_header},
+    problem::{ErrorBody, Problem},
+    routes::recorded,
     schemas,
 };
 
@@ -106,12 +103,6 @@ impl<'de> Deserialize<'de> for Texts {
     (status = 200, description = "The vectors; their span can be read at once", body = EmbeddingsBody,
         headers(("X-Span-Id" = uuid::Uuid, description = "The span that recorded it"))),
     (status = 400, description = "No model can be asked for this, or a text is too long for the model", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
-    (status = 429, description = "A rate limit was exceeded", body = ErrorBody),
-    (status = 502, description = "The model provider failed", body = ErrorBody),
-    (status = 503, description = "The service is unavailable", body = ErrorBody),
-    (status = 504, description = "The model provider did not answer in time", body = ErrorBody),
 ))]
 pub(crate) async fn create(
     State(doors): State<Doors>,
@@ -121,9 +112,13 @@ pub(crate) async fn create(
     let _permit = doors.admission.call()?;
     let CreateEmbeddings { input, model } = body.value;
     let embeddings = &doors.gateway.embeddings;
-    let embedded = embeddings.embed(&caller, input.0, model.as_ref()).await?;
-    let span_id = [(SPAN_ID, span_header(embedded.span_id))];
-    Ok((span_id, Json(EmbeddingsBody::from(embedded))).into_response())
+    let call = EmbeddingCall {
+        input: input.0,
+        model,
+        ..EmbeddingCall::default()
+    };
+    let embedded = embeddings.embed(&caller, call).await?;
+    Ok(recorded(embedded.span_id, EmbeddingsBody::from(embedded)))
 }
 
 impl RequestBody for CreateEmbeddings {}

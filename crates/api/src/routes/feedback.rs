@@ -63,8 +63,6 @@ pub(crate) struct SavedExample {
 ), responses(
     (status = 200, description = "What was noted", body = GivenFeedback),
     (status = 404, description = "There is no such span", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn give(
     State(doors): State<Doors>,
@@ -96,7 +94,6 @@ pub(crate) async fn give(
     (status = 201, description = "The example that was saved last", body = SavedExample),
     (status = 400, description = "There is no call at or below the span", body = ErrorBody),
     (status = 404, description = "There is no such span", body = ErrorBody),
-    (status = 422, description = "The id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn save_examples(
     State(doors): State<Doors>,

@@ -138,8 +138,6 @@ pub(crate) struct RevisionItem {
 #[utoipa::path(post, operation_id = "create_function", path = "/functions", tag = "functions", request_body = CreateFunction, responses(
     (status = 201, description = "The stored function", body = FunctionBody),
     (status = 409, description = "The name is taken", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn create(
     State(doors): State<Doors>,
@@ -162,7 +160,6 @@ pub(crate) async fn create(
     ("limit" = Option<u32>, Query, description = "How many items to give at most; 20 when absent", minimum = 1, maximum = 100),
 ), responses(
     (status = 200, description = "A page of functions", body = List<FunctionItem>),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn list(
     State(doors): State<Doors>,
@@ -185,7 +182,6 @@ pub(crate) async fn list(
 ), responses(
     (status = 200, description = "The function with its latest revision", body = FunctionBody),
     (status = 404, description = "There is no such function", body = ErrorBody),
-    (status = 422, description = "The id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn get(
     State(doors): State<Doors>,
@@ -231,8 +227,6 @@ pub(crate) async fn get_by_name(
     (status = 200, description = "The changed function", body = FunctionBody),
     (status = 404, description = "There is no such function", body = ErrorBody),
     (status = 409, description = "The name is taken", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn change(
     State(doors): State<Doors>,
@@ -257,7 +251,6 @@ pub(crate) async fn change(
 ), responses(
     (status = 204, description = "The function is gone"),
     (status = 404, description = "There is no such function", body = ErrorBody),
-    (status = 422, description = "The id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn delete(
     State(doors): State<Doors>,
@@ -280,7 +273,6 @@ pub(crate) async fn delete(
 ), responses(
     (status = 200, description = "A page of revisions, newest first", body = List<RevisionItem>),
     (status = 404, description = "There is no such function", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn revisions(
     State(doors): State<Doors>,
@@ -304,7 +296,6 @@ pub(crate) async fn revisions(
 ), responses(
     (status = 200, description = "The function as of that revision", body = FunctionBody),
     (status = 404, description = "There is no such function or revision", body = ErrorBody),
-    (status = 422, description = "An id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn at_revision(
     State(doors): State<Doors>,

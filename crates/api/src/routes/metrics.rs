@@ -61,8 +61,6 @@ pub(crate) struct MetricBody {
 ), responses(
     (status = 200, description = "The metric", body = MetricBody),
     (status = 404, description = "There is no such span", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn add(
     State(doors): State<Doors>,
@@ -86,7 +84,6 @@ pub(crate) async fn add(
 ), responses(
     (status = 200, description = "A page of metrics", body = List<MetricBody>),
     (status = 404, description = "There is no such span", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn list(
     State(doors): State<Doors>,
@@ -110,7 +107,6 @@ pub(crate) async fn list(
 ), responses(
     (status = 200, description = "The metric", body = MetricBody),
     (status = 404, description = "There is no such span or metric", body = ErrorBody),
-    (status = 422, description = "An id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn get(
     State(doors): State<Doors>,
@@ -129,8 +125,6 @@ pub(crate) async fn get(
 ), responses(
     (status = 200, description = "The changed metric", body = MetricBody),
     (status = 404, description = "There is no such span or metric", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn change(
     State(doors): State<Doors>,
@@ -154,7 +148,6 @@ pub(crate) async fn change(
 ), responses(
     (status = 204, description = "The metric is gone"),
     (status = 404, description = "There is no such span or metric", body = ErrorBody),
-    (status = 422, description = "An id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn delete(
     State(doors): State<Doors>,

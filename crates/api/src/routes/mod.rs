@@ -15,3 +15,17 @@ pub(crate) mod openai;
 pub(crate) mod rerank;
 pub(crate) mod spans;
 pub(crate) mod streams;
+
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
+use domain::SpanId;
+use serde::Serialize;
+
+use crate::problem::{SPAN_ID, span_header};
+
+/// The answer to what was recorded.
+fn recorded(span_id: SpanId, body: impl Serialize) -> Response {
+    ([(SPAN_ID, span_header(span_id))], Json(body)).into_response()
+}

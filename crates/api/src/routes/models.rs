@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
 };
 use domain::{CustomModel, Invalid, ModelKind, ModelName, Secret};
-use engine::{ModelChange, NewModel};
+use engine::{ChangedModel, ModelChange, NewModel};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use utoipa::ToSchema;
 
@@ -20,6 +20,8 @@ use crate::{
 
 const DEFAULT_LIMIT: u32 = 100;
 const WARNING: HeaderName = HeaderName::from_static("x-gatewright-warning");
+const KEY_LOST: &str =
+    "its key was dropped: a key goes only to the host that it was stored for; give it again";
 
 /// A model to be registered.
 #[derive(Deserialize, ToSchema)]
@@ -95,8 +97,6 @@ pub(crate) struct CustomModelBody {
     (status = 200, description = "The registered model", body = CustomModelBody,
         headers(("X-Gatewright-Warning" = String, description = "What stands against using it as it is registered"))),
     (status = 409, description = "The name is taken", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn register(
     State(doors): State<Doors>,
@@ -105,18 +105,25 @@ pub(crate) async fn register(
 ) -> Result<Warned, Problem> {
     let models = &doors.gateway.models;
     let model = models.register(&caller, body.value.into()).await?;
-    Ok(warned(&doors, model))
+    warned(&doors, &caller, model, None).await
 }
 
 /// A model, and what stands against using it.
 type Warned = (HeaderMap, Json<CustomModelBody>);
 
-fn warned(doors: &Doors, model: CustomModel) -> Warned {
-    let fault = doors.gateway.models.fault_of(&model);
-    let fault = fault.map(|fault| fault.escape_default().to_string());
-    let warning = fault.and_then(|fault| HeaderValue::try_from(fault).ok());
+async fn warned(
+    doors: &Doors,
+    caller: &Caller,
+    model: CustomModel,
+    said: Option<&str>,
+) -> Result<Warned, Problem> {
+    let fault = doors.gateway.models.fault_of(caller, &model).await?;
+    let warnings: Vec<&str> = said.into_iter().chain(fault.as_deref()).collect();
+    let warning = Some(warnings.join("; ")).filter(|warning| !warning.is_empty());
+    let warning = warning.map(|warning| warning.escape_default().to_string());
+    let warning = warning.and_then(|warning| HeaderValue::try_from(warning).ok());
     let headers = warning.map(|warning| (WARNING, warning));
-    (headers.into_iter().collect(), Json(model.into()))
+    Ok((headers.into_iter().collect(), Json(model.into())))
 }
 
 /// List custom models
@@ -125,7 +132,6 @@ fn warned(doors: &Doors, model: CustomModel) -> Warned {
     ("limit" = Option<u32>, Query, description = "How many items to give at most; 100 when absent", minimum = 1, maximum = 100),
 ), responses(
     (status = 200, description = "A page of custom models, by name", body = List<CustomModelBody>),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn list(
     State(doors): State<Doors>,
@@ -142,7 +148,6 @@ pub(crate) async fn list(
 ), responses(
     (status = 200, description = "The custom model", body = CustomModelBody),
     (status = 404, description = "There is no such model", body = ErrorBody),
-    (status = 422, description = "The id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn get(
     State(doors): State<Doors>,
@@ -181,16 +186,14 @@ pub(crate) async fn get_by_name(
 
 /// Change a custom model
 ///
-/// Moving `extra.api_base` to another host without giving a key drops the present one.
+/// A change by which the key would go to another host drops it, unless the change gives one.
 #[utoipa::path(patch, operation_id = "change_custom_model", path = "/models/custom/{model_id}", tag = "models", request_body = ChangeModel, params(
     ("model_id" = uuid::Uuid, Path, description = "The custom model"),
 ), responses(
     (status = 200, description = "The changed model", body = CustomModelBody,
-        headers(("X-Gatewright-Warning" = String, description = "What stands against using it as it is now"))),
+        headers(("X-Gatewright-Warning" = String, description = "What stands against using it as it is now, and whether its key was dropped"))),
     (status = 404, description = "There is no such model", body = ErrorBody),
     (status = 409, description = "The name is taken", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn change(
     State(doors): State<Doors>,
@@ -199,8 +202,13 @@ pub(crate) async fn change(
     body: Body<ChangeModel>,
 ) -> Result<Warned, Problem> {
     let (id, change) = (params.id("model_id")?, body.value.into());
-    let model = doors.gateway.models.change(&caller, id, &change).await?;
-    Ok(warned(&doors, model))
+    let changed = doors.gateway.models.change(&caller, id, &change).await?;
+    let ChangedModel {
+        model,
+        has_lost_its_key,
+    } = changed;
+    let said = has_lost_its_key.then_some(KEY_LOST);
+    warned(&doors, &caller, model, said).await
 }
 
 /// Delete a custom model
@@ -209,7 +217,6 @@ pub(crate) async fn change(
 ), responses(
     (status = 204, description = "The model is gone"),
     (status = 404, description = "There is no such model", body = ErrorBody),
-    (status = 422, description = "The id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn delete(
     State(doors): State<Doors>,

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::{
     doors::Doors,
     extract::{Caller, List, Query, paged},
-    problem::{ErrorBody, Problem},
+    problem::Problem,
 };
 
 const DEFAULT_LIMIT: u32 = 100;
@@ -38,7 +38,6 @@ pub(crate) struct OfferBody {
     ("limit" = Option<u32>, Query, description = "How many items to give at most; 100 when absent", minimum = 1, maximum = 100),
 ), responses(
     (status = 200, description = "A page of models", body = List<OfferBody>),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn list(
     State(doors): State<Doors>,
@@ -46,7 +45,7 @@ pub(crate) async fn list(
     query: Query,
 ) -> Result<Json<List<OfferBody>>, Problem> {
     let page = query.page(DEFAULT_LIMIT)?;
-    Ok(paged(doors.gateway.offers.list(&caller, page).await?))
+    Ok(paged(doors.gateway.catalogue.offers(&caller, page).await?))
 }
 
 impl From<Offer> for OfferBody {

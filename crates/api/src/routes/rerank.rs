@@ -1,10 +1,6 @@
 //! `/v2/rerank`: texts in the order in which they answer a query.
 
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{Json, extract::State, response::Response};
 use domain::{Cost, Invalid, ModelName, Paged, RerankRequest, SpanId, Usage};
 use engine::{RerankModel, Reranked};
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -13,7 +9,8 @@ use utoipa::ToSchema;
 use crate::{
     doors::Doors,
     extract::{Body, Caller, Integer, List, Query, RequestBody, object, paged},
-    problem::{ErrorBody, Problem, SPAN_ID, span_header},
+    problem::{ErrorBody, Problem},
+    routes::recorded,
     schemas,
 };
 
@@ -119,12 +116,6 @@ pub(crate) struct RerankModelBody {
     (status = 200, description = "The texts in order; their span can be read at once", body = RerankingBody,
         headers(("X-Span-Id" = uuid::Uuid, description = "The span that recorded it"))),
     (status = 400, description = "The model cannot be asked for this", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
-    (status = 429, description = "A rate limit was exceeded", body = ErrorBody),
-    (status = 502, description = "The model provider failed", body = ErrorBody),
-    (status = 503, description = "The service is unavailable", body = ErrorBody),
-    (status = 504, description = "The model provider did not answer in time", body = ErrorBody),
 ))]
 pub(crate) async fn rerank(
     State(doors): State<Doors>,
@@ -137,9 +128,11 @@ pub(crate) async fn rerank(
     let (request, shown) = body.parted();
     let service = &doors.gateway.rerank;
     let reranked = service.rerank(&caller, request, model.clone()).await?;
-    let span_id = [(SPAN_ID, span_header(reranked.span_id))];
-    let answer = RerankingBody::of(reranked, &model, &shown);
-    Ok((span_id, Json(answer)).into_response())
+    let span_id = reranked.span_id;
+    Ok(recorded(
+        span_id,
+        RerankingBody::of(reranked, &model, &shown),
+    ))
 }
 
 /// List models that put texts in order
@@ -150,7 +143,6 @@ pub(crate) async fn rerank(
     ("limit" = Option<u32>, Query, description = "How many items to give at most; 100 when absent", minimum = 1, maximum = 100),
 ), responses(
     (status = 200, description = "A page of models", body = List<RerankModelBody>),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn models(
     State(doors): State<Doors>,

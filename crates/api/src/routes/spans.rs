@@ -144,8 +144,6 @@ pub(crate) struct FeedbackBody {
     (status = 200, description = "The recorded span", body = SpanBody),
     (status = 404, description = "There is no such parent span", body = ErrorBody),
     (status = 409, description = "The id is taken", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn create(
     State(doors): State<Doors>,
@@ -166,7 +164,6 @@ pub(crate) async fn create(
 ), responses(
     (status = 200, description = "The span", body = SpanBody),
     (status = 404, description = "There is no such span", body = ErrorBody),
-    (status = 422, description = "The id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn get(
     State(doors): State<Doors>,
@@ -187,8 +184,6 @@ pub(crate) async fn get(
 ), responses(
     (status = 200, description = "The changed span", body = SpanBody),
     (status = 404, description = "There is no such span", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
 ))]
 pub(crate) async fn change(
     State(doors): State<Doors>,
@@ -212,7 +207,6 @@ pub(crate) async fn change(
 ), responses(
     (status = 204, description = "The span is gone"),
     (status = 404, description = "There is no such span", body = ErrorBody),
-    (status = 422, description = "The id is no UUID", body = ErrorBody),
 ))]
 pub(crate) async fn delete(
     State(doors): State<Doors>,

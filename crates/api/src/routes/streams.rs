@@ -23,12 +23,7 @@ use crate::{
         headers(("X-Span-Id" = uuid::Uuid, description = "The span that recorded the call"))),
     (status = 400, description = "The call cannot be done", body = ErrorBody),
     (status = 404, description = "There is no such function or parent span", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
     (status = 422, description = "The request is malformed, or the input does not satisfy the input schema", body = ErrorBody),
-    (status = 429, description = "A rate limit was exceeded", body = ErrorBody),
-    (status = 502, description = "The model provider failed", body = ErrorBody),
-    (status = 503, description = "The service is unavailable", body = ErrorBody),
-    (status = 504, description = "The model provider did not answer in time", body = ErrorBody),
 ))]
 pub(crate) async fn stream_latest(
     State(doors): State<Doors>,
@@ -50,12 +45,7 @@ pub(crate) async fn stream_latest(
         headers(("X-Span-Id" = uuid::Uuid, description = "The span that recorded the call"))),
     (status = 400, description = "The call cannot be done", body = ErrorBody),
     (status = 404, description = "There is no such function, revision or parent span", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
     (status = 422, description = "The request is malformed, or the input does not satisfy the input schema", body = ErrorBody),
-    (status = 429, description = "A rate limit was exceeded", body = ErrorBody),
-    (status = 502, description = "The model provider failed", body = ErrorBody),
-    (status = 503, description = "The service is unavailable", body = ErrorBody),
-    (status = 504, description = "The model provider did not answer in time", body = ErrorBody),
 ))]
 pub(crate) async fn stream_revision(
     State(doors): State<Doors>,

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::{
     ChatRequest, Deltas, EmbeddingRequest, Embeddings, ExtraHeaders, Generation, ImageRequest,
-    Images, JsonObject, ModelName, RerankRequest, Reranking, Rung, Secret,
+    Images, JsonObject, ModelName, RerankRequest, Reranking, Rung, Secret, UsageReport,
 };
 
 /// Whose addresses may be dialled (`reliability.md` 7).
@@ -105,7 +105,7 @@ pub trait Provider: Send + Sync {
 
     /// Whether the host reads a turn as the caller wrote it ([`crate::Message::as_given`]), so that also what nobody here
     /// can read reaches it.
-    fn reads_as_given(&self, target: &Target) -> bool;
+    fn reads_as_given(&self, target: &Target, request: &ChatRequest) -> bool;
 
     /// Whether the target's address, key and settings are what its dialect needs, as far as that can be told without
     /// asking; else what is wrong.
@@ -168,7 +168,7 @@ pub enum ProviderErrorKind {
     Overloaded,
     /// Status 500, another 5xx, 408 or 425.
     Failed,
-    /// Status 401 or 403.
+    /// Status 401 or 403, or 402: the key's account has nothing left to pay with.
     Auth,
     /// Status 404: the host does not know the model.
     UnknownModel,
@@ -219,6 +219,27 @@ pub struct ProviderError {
     pub retry_after: Option<Duration>,
     /// What may be told: the provider's own words, filtered, or ours (`reliability.md` 8).
     pub reason: String,
+    /// What it took all the same.
+    pub taken: Taken,
+}
+
+/// What a failed request took: an answer that is of no use here is billed like any other (`interface.md` 15.9).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Taken {
+    /// Nothing, as far as is known: no answer came.
+    #[default]
+    Nothing,
+    /// An answer came that its host did not count.
+    Uncounted,
+    /// An answer came, with its host's own count.
+    Counted(Box<UsageReport>),
+}
+
+impl From<Option<UsageReport>> for Taken {
+    /// Of an answer that came, with its host's count, if it has one.
+    fn from(usage: Option<UsageReport>) -> Self {
+        usage.map_or(Self::Uncounted, |report| Self::Counted(Box::new(report)))
+    }
 }
 
 impl ProviderError {
@@ -229,6 +250,7 @@ impl ProviderError {
             status: None,
             retry_after: None,
             reason: reason.into(),
+            taken: Taken::Nothing,
         }
     }
 }

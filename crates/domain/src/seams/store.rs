@@ -256,7 +256,8 @@ pub trait SpanStore: Send + Sync {
     async fn interrupt_open_spans(&self, now: Timestamp) -> Result<u64>;
 
     /// Goes through what was recorded, in the order in which it was written: the step behind `after` (0: the first),
-    /// `limit` spans of the whole record at most. Spans that are open, or whose beginning is unknown, are none of it.
+    /// `limit` spans of the whole record at most. Spans that are open or a client's own, or whose beginning is unknown,
+    /// are none of it.
     async fn recorded(&self, range: SpanRange, after: i64, limit: u64) -> Result<Recorded>;
 
     /// Corrects what was recorded, where it is still what it was read as, and counts the corrections.

@@ -71,6 +71,12 @@ impl Breakers {
         })
     }
 
+    /// Whether a line lets nobody pass but its probe.
+    pub(crate) fn is_open(&self, line: &Line) -> bool {
+        let breaker = self.lines.get(line);
+        breaker.is_some_and(|breaker| locked(&breaker).is_open())
+    }
+
     /// Counts the first attempt of a call at an origin.
     pub(crate) fn note_call(&self, origin: &str) {
         let budget = self.budgets.get_with_by_ref(origin, Arc::default);

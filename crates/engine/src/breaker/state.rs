@@ -107,6 +107,11 @@ impl Breaker {
         Ok(self.epoch)
     }
 
+    /// Whether nobody may pass but the probe.
+    pub(super) const fn is_open(&self) -> bool {
+        matches!(self.mode, Mode::Open { .. })
+    }
+
     /// Rests the model. A shorter wait does not end a longer one.
     pub(super) fn rest(&mut self, now: Duration, wait: Duration) {
         self.rests_until = self.rests_until.max(now + wait.min(LONGEST_REST));

@@ -28,6 +28,7 @@ fn line(model: &str) -> Line {
     Line {
         project: ProjectId::from(Uuid::from_u128(1)),
         origin: "https://host".to_owned(),
+        account: "host".to_owned(),
         model: model.to_owned(),
     }
 }

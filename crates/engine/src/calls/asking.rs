@@ -10,11 +10,12 @@ use domain::{
 
 use crate::{
     breaker::Pass,
+    error::Error,
     ladder::Ladder,
     line::Line,
     price::Prices,
     retries::{Again, Retries},
-    route::Reachable,
+    route::{self, Reachable, Route},
     tokens::Sent,
 };
 
@@ -84,16 +85,16 @@ impl Asking {
                 walk.ledger.resting(&reachable.target.name, failure);
             })?;
             let rung = self.choose_rung(walk.call, (reachable, tries.line()), chat);
-            let worded = prompt::worded(walk.call, chat);
+            let worded = if reachable.makes_images() {
+                prompt::to_draw(walk.call)
+            } else {
+                prompt::worded(walk.call, chat)
+            };
             let sent = Sent::Chat(worded.clone());
             let mut attempt = walk
                 .ledger
                 .begin(sent, reachable, &self.prices, walk.is_hedge);
-            let asked = match unreadable(walk.call, reachable) {
-                Some(failure) => Err(failure),
-                None => W::ask(reachable, &worded).await,
-            };
-            let failure = match asked {
+            let failure = match W::ask(reachable, &worded).await {
                 Ok(got) => {
                     return Ok(Asked {
                         attempt,
@@ -155,14 +156,30 @@ impl Asking {
     }
 }
 
-/// That a part of the conversation cannot be said in the target's dialect, if so.
-fn unreadable(call: &Call, reachable: &Reachable) -> Option<ProviderError> {
-    let part = call
-        .unread()
-        .filter(|_| !reachable.provider.reads_as_given(&reachable.target))?;
-    let reason = format!(
-        "{part} cannot be sent to the model `{}`: only hosts of the OpenAI dialect may know it",
-        reachable.target.name
-    );
-    Some(ProviderError::new(Kind::Invalid, reason))
+/// The route without a way to those that cannot be told a part of the conversation: only a host that reads turns as they
+/// were given may know what nobody here can read.
+///
+/// # Errors
+/// `BadRequest` if nobody else is left.
+pub(super) fn readable(call: &Call, mut route: Route) -> Result<Route, Error> {
+    let Some((part, request)) = call.unread() else {
+        return Ok(route);
+    };
+    for stop in &mut route {
+        let reads = |reachable: &Reachable| {
+            let provider = &reachable.provider;
+            provider.reads_as_given(&reachable.target, request)
+        };
+        if stop
+            .leads_to
+            .as_ref()
+            .is_ok_and(|reachable| !reads(reachable))
+        {
+            stop.leads_to = Err(format!(
+                "{part} cannot be sent to the model `{}`: only hosts of the OpenAI dialect may know it",
+                stop.name
+            ));
+        }
+    }
+    route::leading_somewhere(route)
 }

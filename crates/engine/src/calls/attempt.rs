@@ -15,7 +15,7 @@ use crate::{
 
 use super::{
     Answer,
-    asking::{Asked, Asking, Whole},
+    asking::{Asked, Asking, Chosen, Whole},
     failures::{Failures, told},
     ledger::{Attempt, Ledger},
     open::Call,
@@ -154,27 +154,7 @@ impl Asking {
                 .read(&generation, walk.unfinished, self.checks_of(walk.call))
                 .await;
             match read {
-                Ok(Read {
-                    output,
-                    mended,
-                    rest,
-                }) => {
-                    walk.spend_answer();
-                    if let Some(rung) = &rung {
-                        self.ladder
-                            .kept(&reachable.line(walk.call.scope), rung.rung);
-                    }
-                    return Ok(Answer {
-                        output,
-                        model: reachable.target.name.clone(),
-                        finish_reason: generation.finish_reason,
-                        beside: walk.call.beside(generation),
-                        rung,
-                        mended,
-                        rest,
-                        failover: walk.unfinished.is_some(),
-                    });
-                }
+                Ok(read) => return Ok(self.accept(walk, reachable, (generation, rung), read)),
                 Err(complaint) => {
                     self.complain(
                         walk,
@@ -191,13 +171,38 @@ impl Asking {
         }
     }
 
+    /// Takes an answer that does.
+    pub(super) fn accept(
+        &self,
+        walk: &Walk<'_>,
+        reachable: &Reachable,
+        (generation, rung): (Generation, Option<Chosen>),
+        read: Read,
+    ) -> Answer {
+        walk.spend_answer();
+        if let Some(rung) = &rung {
+            self.ladder
+                .kept(&reachable.line(walk.call.scope), rung.rung);
+        }
+        Answer {
+            output: read.output,
+            model: reachable.target.name.clone(),
+            finish_reason: generation.finish_reason,
+            beside: walk.call.beside(generation),
+            rung,
+            mended: read.mended,
+            rest: read.rest,
+            failover: walk.unfinished.is_some(),
+        }
+    }
+
     /// Books an answer that does not do. An error if it was the last that may be tried.
     pub(super) fn complain(
         &self,
         walk: &Walk<'_>,
         reachable: &Reachable,
         complaint: &Complaint,
-        (generation, rung): (&Generation, Option<&super::asking::Chosen>),
+        (generation, rung): (&Generation, Option<&Chosen>),
         attempt: &mut Attempt<'_>,
     ) -> Result<(), Missed> {
         attempt.mismatched(&complaint.faults.join("; "));

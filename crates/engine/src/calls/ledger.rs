@@ -11,8 +11,8 @@ use std::{
 };
 
 use domain::{
-    Cost, CostStatus, EntryId, Generation, ModelName, Rung, SpanId, Usage, UsageReport,
-    seams::{ProviderError, ProviderErrorKind},
+    Cost, CostStatus, EntryId, Generation, Json, ModelName, Rung, SpanId, Usage, UsageReport,
+    seams::{ProviderError, ProviderErrorKind, Taken},
 };
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ const MAX_REASON_BYTES: usize = 2 * 1024;
 
 /// Every attempt in the order in which they began.
 #[derive(Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     entries: Mutex<Vec<Entry>>,
     few_shot: OnceLock<Shown>,
     shares_failure_of: OnceLock<SpanId>,
@@ -61,6 +61,8 @@ pub(super) struct Entry {
     pub(super) counted: Option<Counted>,
     /// What is still to be counted of it.
     uncounted: Option<Box<Uncounted>>,
+    /// What the provider had counted, in its own words, when the answer broke off.
+    pub(super) begun_count: Option<Json>,
     pub(super) bill: Option<Bill>,
     /// Where its price comes from.
     pub(super) price_origin: Option<Arc<str>>,
@@ -75,6 +77,8 @@ struct Uncounted {
     model: String,
     sent: Sent,
     received: Received,
+    /// What the provider had counted when the answer broke off.
+    begun: Option<UsageReport>,
     quote: Option<Quote>,
 }
 
@@ -101,7 +105,7 @@ pub(super) enum Status {
 }
 
 /// An attempt under way.
-pub(super) struct Attempt<'a> {
+pub(crate) struct Attempt<'a> {
     ledger: &'a Ledger,
     index: usize,
     began: Instant,
@@ -110,12 +114,14 @@ pub(super) struct Attempt<'a> {
     prices: &'a Prices,
     /// What a stream has brought so far.
     received: Received,
+    /// What the provider has counted so far.
+    begun: Option<UsageReport>,
     is_over: bool,
 }
 
 impl Ledger {
     /// A model is being asked.
-    pub(super) fn begin<'a>(
+    pub(crate) fn begin<'a>(
         &'a self,
         sent: Sent,
         reachable: &'a Reachable,
@@ -138,6 +144,7 @@ impl Ledger {
             reachable,
             prices,
             received: Received::default(),
+            begun: None,
             is_over: false,
         }
     }
@@ -191,7 +198,7 @@ impl Ledger {
     }
 
     /// Counts what no provider has counted, and what that costs. To be called once, when the attempts are over.
-    pub(super) async fn count(&self, prices: &Prices) {
+    pub(crate) async fn count(&self, prices: &Prices) {
         let uncounted: Vec<_> = {
             let mut entries = self.entries();
             let all = entries.iter_mut().enumerate();
@@ -203,12 +210,18 @@ impl Ledger {
                 model,
                 sent,
                 received,
+                begun,
                 quote,
             } = *uncounted;
-            let counted = Counted::Estimated(tokens::usage(&model, sent, received).await);
+            let ours = tokens::usage(&model, sent, received).await;
+            let usage = begun
+                .as_ref()
+                .map_or(ours, |begun| joined(ours, begun.usage));
+            let counted = Counted::Estimated(usage);
             let bill = prices.bill(quote.as_ref(), &counted);
             let entry = &mut self.entries()[index];
             (entry.counted, entry.bill) = (Some(counted), Some(bill));
+            entry.begun_count = begun.and_then(|begun| begun.raw);
         }
     }
 
@@ -260,7 +273,7 @@ impl Ledger {
 }
 
 impl Entry {
-    fn of(model: &ModelName, rung: Option<Rung>) -> Self {
+    pub(super) fn of(model: &ModelName, rung: Option<Rung>) -> Self {
         Self {
             model: model.clone(),
             rung,
@@ -271,6 +284,7 @@ impl Entry {
             is_hedge: false,
             counted: None,
             uncounted: None,
+            begun_count: None,
             bill: None,
             price_origin: None,
             warnings: Vec::new(),
@@ -298,11 +312,19 @@ impl Attempt<'_> {
         self.received.push(text);
     }
 
+    /// The provider has counted so far. Nothing is left of that where it counts the whole in the end.
+    pub(super) fn counted(&mut self, report: &UsageReport) {
+        self.begun = Some(report.clone());
+    }
+
     /// The model answered. The attempt can still turn out to be [`Attempt::mismatched`] or [`Attempt::refused`].
-    pub(super) fn answered(&mut self, generation: &mut Generation) {
+    pub(crate) fn answered(&mut self, generation: &mut Generation) {
         let report = generation.usage.take();
         if report.is_none() {
             self.received = Received::of(&said(generation));
+            if self.reachable.makes_images() {
+                self.received.images = generation.images.len() as u64;
+            }
         }
         self.book(Status::Answered, report);
     }
@@ -313,7 +335,7 @@ impl Attempt<'_> {
     }
 
     /// The answer misses the output schema.
-    pub(super) fn mismatched(&mut self, reason: &str) {
+    pub(crate) fn mismatched(&mut self, reason: &str) {
         self.note(Status::Mismatched, beginning(reason, MAX_REASON_BYTES));
     }
 
@@ -322,14 +344,18 @@ impl Attempt<'_> {
         self.note(Status::Refused, reason);
     }
 
-    /// The model did not answer.
-    pub(super) fn failed(&mut self, error: &ProviderError) {
-        self.is_over = true;
+    /// The model did not answer, or with something that is of no use.
+    pub(crate) fn failed(&mut self, error: &ProviderError) {
         let status = if error.kind.may_fall_back() {
             Status::Unavailable
         } else {
             Status::Refused
         };
+        match &error.taken {
+            Taken::Nothing => self.is_over = true,
+            Taken::Uncounted => self.book(status, None),
+            Taken::Counted(report) => self.book(status, Some(UsageReport::clone(report))),
+        }
         self.fail(status, error);
     }
 
@@ -378,6 +404,7 @@ impl Attempt<'_> {
                 model: self.reachable.target.model.clone(),
                 sent: self.sent.clone(),
                 received: mem::take(&mut self.received),
+                begun: self.begun.take(),
                 quote: quote.cloned(),
             }));
         }
@@ -389,6 +416,15 @@ impl Drop for Attempt<'_> {
         if !self.is_over {
             self.book(Status::Cancelled, None);
         }
+    }
+}
+
+/// Our count of an answer that broke off, with what its provider had counted by then: that knows better what it was sent,
+/// and less of what it said.
+fn joined(ours: Usage, begun: Usage) -> Usage {
+    Usage {
+        output_tokens: begun.output_tokens.max(ours.output_tokens),
+        ..begun
     }
 }
 

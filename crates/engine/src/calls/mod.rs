@@ -18,6 +18,7 @@ mod pieces;
 mod prompt;
 mod rest;
 mod sink;
+mod spent;
 mod task;
 mod xml;
 
@@ -47,7 +48,7 @@ use crate::{
     options::Options,
     price::Prices,
     retries::Retries,
-    route::Routes,
+    route::{Purpose, Routes},
     spans::SpanWriter,
 };
 
@@ -58,7 +59,6 @@ use self::{
     checks::Checks,
     conclude::{Closing, Ending},
     failures::too_late,
-    ledger::Ledger,
     open::{Call, Opening},
     pieces::{Mending, Piece},
     sink::{STALLED, Sink},
@@ -70,7 +70,8 @@ const FAR: Duration = Duration::from_hours(24 * 365);
 /// How long a server that stops waits for a reader to take the last event.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-pub(crate) use self::errand::{Asking as AskingOne, Done, Errand, Errands, Noted, Spent};
+pub(crate) use self::errand::{Asking as AskingOne, Done, Errand, Errands, Noted, Place};
+pub(crate) use self::{ledger::Ledger, open::spec, spent::Spent};
 pub use self::{
     sink::{CallStream, StreamEvent, StreamForm},
     task::ChatCall,
@@ -327,10 +328,13 @@ impl Calls {
         mut sink: Option<&mut Sink>,
     ) -> Result<Ending, Error> {
         input::check(&self.asking.checks, call).await?;
-        let route = match &call.task {
-            Task::Function(_) => self.routes.resolve(call.scope, call.model()).await?,
-            Task::Chat(_) => self.routes.resolve_chat(call.scope, call.model()).await?,
+        let purpose = match &call.task {
+            Task::Function(_) => Purpose::Call,
+            Task::Chat(_) => Purpose::Chat,
         };
+        let spec = call.model().unwrap_or(self.routes.default_spec());
+        let route = self.routes.resolve(purpose, call.scope, spec).await?;
+        let route = asking::readable(call, route)?;
         let examples = self.few_shot(call, ledger).await;
         let settings = call.settings();
         let mut lead = None;

@@ -178,16 +178,25 @@ impl Opening {
     }
 
     async fn trace(&self, scope: ProjectScope, parent: Option<SpanId>) -> Result<TraceId, Error> {
-        let Some(parent) = parent else {
-            return Ok(self.ids.next().into());
-        };
-        let trace = self.store.trace_of(scope, parent).await?;
-        trace.ok_or_else(|| Error::not_found("Parent span"))
+        trace((&*self.store, &*self.ids), scope, parent).await
     }
 }
 
+/// The trace of a span below `parent`, or a new one.
+pub(super) async fn trace(
+    (store, ids): (&dyn Store, &dyn Ids),
+    scope: ProjectScope,
+    parent: Option<SpanId>,
+) -> Result<TraceId, Error> {
+    let Some(parent) = parent else {
+        return Ok(ids.next().into());
+    };
+    let trace = store.trace_of(scope, parent).await?;
+    trace.ok_or_else(|| Error::not_found("Parent span"))
+}
+
 /// Everybody who may be asked, with `options` over the own ones of each.
-fn spec(first: &ModelSpec, others: Vec<ModelChoice>, options: &JsonObject) -> ModelSpec {
+pub(crate) fn spec(first: &ModelSpec, others: Vec<ModelChoice>, options: &JsonObject) -> ModelSpec {
     let choices = first.choices().iter().cloned().chain(others);
     let with_options = |mut choice: ModelChoice| {
         choice.options.extend(options.clone());

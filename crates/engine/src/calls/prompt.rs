@@ -60,6 +60,24 @@ pub(super) fn worded(call: &Call, chat: &Arc<ChatRequest>) -> Arc<ChatRequest> {
     Arc::new(chat)
 }
 
+/// What a model that makes images is told (`interface.md` 15.7): instructions and input, and nothing that a text alone can
+/// follow.
+pub(super) fn to_draw(call: &Call) -> Arc<ChatRequest> {
+    let task = match &call.task {
+        Task::Function(task) => task,
+        Task::Chat(task) => return task.request.clone(),
+    };
+    let instructions = &task.callee.revision.definition.instructions;
+    let input = task.input.as_ref().filter(|input| !input.is_null());
+    let mut messages = Vec::new();
+    messages.extend(system(instructions, None));
+    messages.extend(input.map(|input| Message::new(Role::User, parts(input))));
+    Arc::new(ChatRequest {
+        messages,
+        ..ChatRequest::default()
+    })
+}
+
 fn of_function(task: &FunctionTask, examples: &[Example], ids: &dyn Ids) -> ChatRequest {
     let definition = &task.callee.revision.definition;
     let wanted = &task.callee.wanted;

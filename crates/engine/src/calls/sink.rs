@@ -47,7 +47,8 @@ pub enum StreamEvent {
         /// What stands there.
         value: Json,
     },
-    /// What comes beside the text; never [`Delta::Text`] or [`Delta::End`], and only in the form [`StreamForm::Turn`].
+    /// What comes beside the text; never [`Delta::Text`], [`Delta::Usage`], [`Delta::Remarks`] or [`Delta::End`], and only in
+    /// the form [`StreamForm::Turn`].
     Beside(Delta),
     /// The orderly end: the whole result.
     Done(Box<domain::CallResult>),

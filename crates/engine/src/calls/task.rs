@@ -182,10 +182,10 @@ impl Call {
     }
 
     /// What of the conversation a host that reads no turn as it was given cannot be asked.
-    pub(super) fn unread(&self) -> Option<&str> {
+    pub(super) fn unread(&self) -> Option<(&str, &ChatRequest)> {
         match &self.task {
             Task::Function(_) => None,
-            Task::Chat(task) => task.unread.as_deref(),
+            Task::Chat(task) => Some((task.unread.as_deref()?, &task.request)),
         }
     }
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use domain::{
-    Cost, CostStatus, DatasetId, Entry, Json, ModelChoice, ModelName, ModelSpec, ProjectScope,
-    Span, SpanId, SpanKind, SpanWrite, Timestamp, TraceId, Usage,
+    DatasetId, Entry, Json, ModelChoice, ModelName, ModelSpec, ProjectScope, Span, SpanId,
+    SpanKind, SpanWrite, Timestamp, TraceId,
     seams::{Clock, Ids, Store},
 };
 use serde::Serialize;
@@ -17,7 +17,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     calls::{Errands, Spent},
     embeddings::Embedding,
-    route::Stop,
+    route::{Purpose, Stop},
     spans::SpanWriter,
 };
 
@@ -59,11 +59,9 @@ pub(super) struct Embedder {
 struct Meta<'a> {
     purpose: &'static str,
     model: Option<&'a ModelName>,
-    attempts: usize,
     texts: usize,
-    usage: Usage,
-    cost: Cost,
-    cost_status: CostStatus,
+    #[serde(flatten)]
+    spent: &'a Spent,
 }
 
 impl Embedder {
@@ -90,7 +88,10 @@ impl Embedder {
     /// The name that vectors are kept under: the model's that makes them now for this project, if one can be asked.
     pub(super) async fn model(&self, scope: ProjectScope) -> Option<ModelName> {
         let routes = self.errands.routes();
-        let route = routes.resolve_embedding(scope, &self.spec).await.ok()?;
+        let route = routes
+            .resolve(Purpose::Embedding, scope, &self.spec)
+            .await
+            .ok()?;
         let stop = route.into_iter().find(Stop::has_meaning)?;
         Some(stop.name)
     }
@@ -189,7 +190,7 @@ impl Embedder {
         let (started, count) = (self.clock.now(), texts.len());
         let errand = Embedding::to_compare(self.spec.clone(), texts);
         let (outcome, spent) = self.errands.run_within(scope, &errand, within).await;
-        if spent.usage.total_tokens() > 0 {
+        if !spent.is_nothing() {
             let model = outcome.as_ref().ok().map(|(model, _)| model);
             self.record((scope, below), started, (model, count), &spent);
         }
@@ -212,11 +213,8 @@ impl Embedder {
         let meta = Meta {
             purpose: NAME,
             model,
-            attempts: spent.attempts,
             texts,
-            usage: spent.usage,
-            cost: spent.bill.cost,
-            cost_status: spent.bill.status,
+            spent,
         };
         let span = Span {
             id: self.ids.next().into(),

@@ -3,18 +3,19 @@
 use std::sync::{Arc, LazyLock};
 
 use domain::{
-    ChatRequest, Cost, CostStatus, Demand, Generation, Json, Message, ModelChoice, ModelName,
-    ModelSpec, Observation, Role, Span, SpanKind, SpanWrite, Timestamp, Usage,
+    ChatRequest, Demand, Json, Message, ModelChoice, ModelName, ModelSpec, Observation, Role, Span,
+    SpanKind, SpanWrite, Timestamp,
     seams::{Clock, Ids, ProviderErrorKind, Store},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    price::{Bill, Counted, Prices},
-    route::{Reachable, Routes},
+    calls::{Ledger, Spent},
+    price::Prices,
+    route::{Purpose, Reachable, Routes},
     schema::Schema,
     spans::SpanWriter,
-    tokens::{self, Received, Sent},
+    tokens::Sent,
 };
 
 use super::Judged;
@@ -26,6 +27,7 @@ const MAX_SHOWN_BYTES: usize = 16 * 1024;
 const MAX_OBSERVATIONS_BYTES: usize = 4 * 1024;
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 const NAME: &str = "observer";
+const MISMATCH: &str = "the judge's answer does not satisfy its schema";
 
 const INSTRUCTIONS: &str = "You evaluate the answer of another language model. The user's message is one JSON object: \
     `instructions` is what that model was told, `input` what it was given, `output` what it answered; a long one is \
@@ -60,24 +62,13 @@ pub(super) struct Judge {
     spec: ModelSpec,
 }
 
-/// What the judge's answers cost.
-#[derive(Default)]
-struct Spent {
-    answers: u32,
-    usage: Usage,
-    usage_estimated: bool,
-    bill: Option<Bill>,
-}
-
 /// The members of the span's `meta`.
 #[derive(Serialize)]
 struct Meta<'a> {
     purpose: &'static str,
     model: &'a ModelName,
-    attempts: u32,
-    usage: Usage,
-    cost: Cost,
-    cost_status: CostStatus,
+    #[serde(flatten)]
+    spent: &'a Spent,
 }
 
 impl Judged {
@@ -132,14 +123,16 @@ impl Judge {
     async fn asked(&self, judged: &Judged) -> Result<(), String> {
         let route = self
             .routes
-            .resolve_chat(judged.scope, Some(&self.spec))
+            .resolve(Purpose::Chat, judged.scope, &self.spec)
             .await;
         let route = route.map_err(|error| error.to_string())?;
         let stop = route.into_iter().next().ok_or("there is no route")?;
         let reachable = stop.leads_to?;
-        let (started, mut spent) = (self.clock.now(), Spent::default());
-        let observation = self.observation(judged, &reachable, &mut spent).await;
-        if spent.answers > 0 {
+        let (started, ledger) = (self.clock.now(), Ledger::default());
+        let observation = self.observation(judged, &reachable, &ledger).await;
+        ledger.count(&self.prices).await;
+        let spent = Spent::of(&ledger);
+        if !spent.is_nothing() {
             let span = self.span(judged, (&reachable, started), &spent, &observation);
             let committed = self.spans.commit(SpanWrite::New(span)).await;
             committed.map_err(|error| error.to_string())?;
@@ -155,11 +148,12 @@ impl Judge {
         &self,
         judged: &Judged,
         reachable: &Reachable,
-        spent: &mut Spent,
+        ledger: &Ledger,
     ) -> Result<Observation, String> {
         let (provider, target) = (&reachable.provider, &reachable.target);
         let mut rungs = provider.rungs(target).iter();
         let mut rung = *rungs.next().ok_or("the model takes no demand")?;
+        let mut answers = 0;
         loop {
             let demand = Demand {
                 name: NAME.to_owned(),
@@ -167,56 +161,34 @@ impl Judge {
                 rung,
                 as_given: None,
             };
-            let request = ChatRequest {
+            let request = Arc::new(ChatRequest {
                 messages: conversation(judged),
                 demand: Some(demand),
                 ..ChatRequest::default()
-            };
-            let generation = match provider.chat(target, &request).await {
+            });
+            let sent = Sent::Chat(request.clone());
+            let mut attempt = ledger.begin(sent, reachable, &self.prices, false);
+            let mut generation = match provider.chat(target, &request).await {
                 Ok(generation) => generation,
-                Err(failure) if failure.kind == ProviderErrorKind::Demand => {
+                Err(failure) => {
+                    attempt.failed(&failure);
+                    if failure.kind != ProviderErrorKind::Demand {
+                        return Err(failure.reason);
+                    }
                     rung = *rungs.next().ok_or(failure.reason)?;
                     continue;
                 }
-                Err(failure) => return Err(failure.reason),
             };
-            self.book(reachable, request, &generation, spent).await;
-            match read(&generation.text) {
-                Some(observation) => return Ok(observation),
-                None if spent.answers < ANSWERS => {}
-                None => return Err("the judge's answer does not satisfy its schema".to_owned()),
+            attempt.answered(&mut generation);
+            if let Some(observation) = read(&generation.text) {
+                return Ok(observation);
+            }
+            attempt.mismatched(MISMATCH);
+            answers += 1;
+            if answers == ANSWERS {
+                return Err(MISMATCH.to_owned());
             }
         }
-    }
-
-    async fn book(
-        &self,
-        reachable: &Reachable,
-        request: ChatRequest,
-        generation: &Generation,
-        spent: &mut Spent,
-    ) {
-        let counted = if let Some(report) = &generation.usage {
-            Counted::Reported(report.clone())
-        } else {
-            let (sent, received) = (Sent::Chat(request.into()), Received::of(&generation.text));
-            let model = &reachable.target.model;
-            Counted::Estimated(tokens::usage(model, sent, received).await)
-        };
-        let bill = self.prices.bill(reachable.quote.as_ref(), &counted);
-        spent.answers += 1;
-        spent.usage += *counted.usage();
-        spent.usage_estimated |= counted.is_estimated();
-        let before = spent.bill.map(|bill| bill.cost).unwrap_or_default();
-        let cost = Cost {
-            generation: before.generation + bill.cost.generation,
-            platform: before.platform + bill.cost.platform,
-        };
-        let status = match bill.status {
-            CostStatus::Exact if spent.usage_estimated => CostStatus::Estimated,
-            status => status,
-        };
-        spent.bill = Some(Bill { cost, status });
     }
 
     fn span(
@@ -226,14 +198,10 @@ impl Judge {
         spent: &Spent,
         outcome: &Result<Observation, String>,
     ) -> Span {
-        let bill = spent.bill;
         let meta = Meta {
             purpose: NAME,
             model: &reachable.target.name,
-            attempts: spent.answers,
-            usage: spent.usage,
-            cost: bill.map(|bill| bill.cost).unwrap_or_default(),
-            cost_status: bill.map_or(CostStatus::Unknown, |bill| bill.status),
+            spent,
         };
         let observation = outcome.as_ref().ok();
         Span {

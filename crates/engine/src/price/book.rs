@@ -48,7 +48,7 @@ pub struct Row {
 }
 
 /// How much a model takes and gives, as far as that is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Tokens that it takes.
     pub max_input_tokens: Option<u64>,
@@ -191,6 +191,7 @@ impl Row {
             input: or_zero("in"),
             cached: amount("cached"),
             cache_write: amount("write"),
+            cache_write_1h: amount("write_1h"),
             audio_input: amount("audio_in"),
             output: or_zero("out"),
             reasoning: amount("reasoning"),
@@ -203,6 +204,7 @@ impl Row {
                 input: amount("long.in").unwrap_or(tokens.input),
                 cached: amount("long.cached"),
                 cache_write: amount("long.write"),
+                cache_write_1h: amount("long.write_1h"),
                 output: amount("long.out").unwrap_or(tokens.output),
                 ..tokens
             },
@@ -353,8 +355,8 @@ mod tests {
             );
             let unread = row.members.split(' ').find(|word| {
                 let (name, value) = word.split_once('=').unwrap_or((word, "1"));
-                let is_known = "in cached write audio_in out reasoning audio_out image_out long long.in long.cached \
-                                long.write long.out request image page second max_in max_out dimensions schema tools \
+                let is_known = "in cached write write_1h audio_in out reasoning audio_out image_out long long.in long.cached \
+                                long.write long.write_1h long.out request image page second max_in max_out dimensions schema tools \
                                 vision about note source";
                 !is_known.split_whitespace().any(|known| known == name) || value.parse::<i64>().is_err()
             });

@@ -8,7 +8,7 @@ use super::{Found, PriceBook};
 fn cost(model: &str, region: Option<&str>, usage: &Usage) -> Option<i64> {
     let (provider, model) = model.split_once('/')?;
     let price = match PriceBook::find(provider, model, region)? {
-        Found::Row(row, _) => row.price(),
+        Found::Row(row, ..) => row.price(),
         Found::Free(_) => domain::Price::default(),
     };
     Some(price.of(usage).nanos())
@@ -22,6 +22,7 @@ const fn tokens(input_tokens: u64, output_tokens: u64) -> Usage {
         reasoning_tokens: 0,
         cached_tokens: 0,
         cache_write_tokens: 0,
+        cache_write_1h_tokens: 0,
         audio_input_tokens: 0,
         audio_output_tokens: 0,
         image_output_tokens: 0,
@@ -114,6 +115,65 @@ fn cached_tokens_are_a_part_of_those_sent() {
     // 200 x 3,300 + 500 x 330 + 300 x 4,125 + 100 x 16,500
     let profile = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0";
     assert_eq!(cost(profile, Some("us-east-1"), &both), Some(3_712_500));
+}
+
+#[test]
+fn what_a_cache_keeps_for_an_hour_costs_twice_the_input_of_claude() {
+    let written = |cache_write_tokens, cache_write_1h_tokens, usage| Usage {
+        cache_write_tokens,
+        cache_write_1h_tokens,
+        ..usage
+    };
+    for (model, region, usage, nanos) in [
+        // 200 x 4,000 + 300 x 5,000 + 500 x 8,000 + 100 x 20,000
+        (
+            "anthropic/claude-opus-5-5",
+            None,
+            written(800, 500, tokens(1_000, 100)),
+            8_300_000,
+        ),
+        // 90,000 x 200
+        (
+            "anthropic/claude-haiku-5-5",
+            None,
+            written(90_000, 90_000, tokens(90_000, 0)),
+            18_000_000,
+        ),
+        // 100,001 x 1,000
+        (
+            "anthropic/claude-haiku-5-5",
+            None,
+            written(100_001, 100_001, tokens(100_001, 0)),
+            100_001_000,
+        ),
+        // 1,000 x 6,600
+        (
+            "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            Some("us-east-1"),
+            written(1_000, 1_000, tokens(1_000, 0)),
+            6_600_000,
+        ),
+        // 1,000 x 6,000
+        (
+            "vertex/claude-sonnet-4-5@20250929",
+            None,
+            written(1_000, 1_000, tokens(1_000, 0)),
+            6_000_000,
+        ),
+        // No price of its own: 1,000 x 2,500
+        (
+            "openai/gpt-6.2-sol",
+            None,
+            written(1_000, 1_000, tokens(1_000, 0)),
+            2_500_000,
+        ),
+    ] {
+        assert_eq!(
+            cost(model, region, &usage),
+            Some(nanos),
+            "{model} {usage:?}"
+        );
+    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Every price that is known: the operator's own over those of the book.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use super::{
     Quote,
-    book::{Limits, Row, book},
+    book::{Row, book},
     names::{self, Found, Name},
     own::OwnPrices,
 };
@@ -13,6 +13,10 @@ const FROM_FILE: &str = "file ";
 const FROM_BOOK: &str = "book ";
 const UNPRICED: &str = "unpriced";
 const NOT_BY_BOOK: &str = " (not by the book)";
+/// Stands before the region in an origin.
+const REGION: char = '#';
+/// Signs in names that would be taken for parts of an origin, the one that the codes begin with first.
+const ESCAPED: [(char, &str); 3] = [('%', "%25"), (REGION, "%23"), (' ', "%20")];
 
 /// Every price that is known.
 #[derive(Debug, Clone, Default)]
@@ -55,14 +59,6 @@ impl PriceBook {
         })
     }
 
-    /// How much a model takes and gives, as far as the book knows.
-    pub fn limits(provider: &str, model: &str) -> Limits {
-        match Self::find(provider, model, None) {
-            Some(Found::Row(row, _)) => row.limits(),
-            Some(Found::Free(_)) | None => Limits::default(),
-        }
-    }
-
     /// The operator's own prices.
     pub fn own(&self) -> &OwnPrices {
         &self.own
@@ -84,7 +80,7 @@ impl PriceBook {
         let found = (!asked.not_by_book).then(|| names::find(asked.name));
         let found = found.flatten();
         let (price, is_exact) = match found {
-            Some(Found::Row(row, _)) => (row.price(), !row.is_about()),
+            Some(Found::Row(row, _, doubt)) => (row.price(), doubt.is_none() && !row.is_about()),
             Some(Found::Free(_)) => (domain::Price::default(), true),
             None => {
                 return Quote {
@@ -111,7 +107,21 @@ impl PriceBook {
             Some(text) => text.split_once(' ')?.1,
             None => origin.strip_prefix(UNPRICED)?.strip_prefix(' ')?,
         };
-        Some(self.quote(Asked::read(asked)?))
+        let by_book = asked.strip_suffix(NOT_BY_BOOK);
+        let (provider, model) = by_book.unwrap_or(asked).split_once('/')?;
+        let (model, region) = match model.rsplit_once(REGION) {
+            Some((model, region)) => (model, Some(unescaped(region))),
+            None => (model, None),
+        };
+        let name = Name {
+            provider,
+            model: &unescaped(model),
+            region: region.as_deref(),
+        };
+        Some(self.quote(Asked {
+            name,
+            not_by_book: by_book.is_some(),
+        }))
     }
 }
 
@@ -126,26 +136,6 @@ impl Quote {
     }
 }
 
-impl<'a> Asked<'a> {
-    fn read(text: &'a str) -> Option<Self> {
-        let by_book = text.strip_suffix(NOT_BY_BOOK);
-        let (provider, model) = by_book.unwrap_or(text).split_once('/')?;
-        let (model, region) = match model.rsplit_once('#') {
-            Some((model, region)) => (model, Some(region)),
-            None => (model, None),
-        };
-        let name = Name {
-            provider,
-            model,
-            region,
-        };
-        Some(Self {
-            name,
-            not_by_book: by_book.is_some(),
-        })
-    }
-}
-
 impl fmt::Display for Asked<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Name {
@@ -153,12 +143,34 @@ impl fmt::Display for Asked<'_> {
             model,
             region,
         } = self.name;
-        write!(f, "{provider}/{model}")?;
+        write!(f, "{provider}/{}", escaped(model))?;
         if let Some(region) = region {
-            write!(f, "#{region}")?;
+            write!(f, "{REGION}{}", escaped(region))?;
         }
         f.write_str(if self.not_by_book { NOT_BY_BOOK } else { "" })
     }
+}
+
+/// A name without the signs that mean something in an origin; few names have any.
+fn escaped(name: &str) -> Cow<'_, str> {
+    if !name.contains(ESCAPED.map(|(sign, _)| sign)) {
+        return Cow::Borrowed(name);
+    }
+    let escaped = ESCAPED.iter().fold(name.to_owned(), |name, (sign, code)| {
+        name.replace(*sign, code)
+    });
+    Cow::Owned(escaped)
+}
+
+fn unescaped(name: &str) -> Cow<'_, str> {
+    if !name.contains('%') {
+        return Cow::Borrowed(name);
+    }
+    let codes = ESCAPED.iter().rev();
+    let name = codes.fold(name.to_owned(), |name, (sign, code)| {
+        name.replace(code, sign.encode_utf8(&mut [0; 4]))
+    });
+    Cow::Owned(name)
 }
 
 #[cfg(test)]
@@ -166,6 +178,7 @@ mod tests {
     use domain::{Price, TokenPrice};
 
     use super::*;
+    use crate::price::Limits;
 
     const TWO: Price = Price {
         request: 2,
@@ -173,6 +186,7 @@ mod tests {
             input: 0,
             cached: None,
             cache_write: None,
+            cache_write_1h: None,
             audio_input: None,
             output: 0,
             reasoning: None,
@@ -252,21 +266,29 @@ mod tests {
 
         assert!(exact("openai/gpt-4o") && exact("openrouter/x:free"));
         assert!(!exact("azure/gpt-4o") && !exact("deepseek/deepseek-flash"));
+        assert!(!exact("openai/gpt-4o-2099-01-31") && exact("openai/gpt-4o-2024-05-13"));
     }
 
     #[test]
     fn a_price_can_be_asked_again_by_its_origin() {
         let (book, both) = (PriceBook::default(), with_own());
+        let every = ["openai/gpt-4o#eu", "openai/a%23 50% (not by the book)"];
+        let every = every.map(|name| (name.to_owned(), TWO));
+        let every = PriceBook::new(OwnPrices::new("p", "abc", every));
         for one in [
             asked("openai/gpt-4o", None, false),
             asked("openai/gpt-4o", None, true),
             asked("openai/gpt-99", None, false),
             asked("bedrock/deepseek.v3.2", Some("eu-north-1"), false),
             asked("openrouter/a/b:free", None, false),
+            asked("openai/gpt-4o#eu", None, false),
+            asked("openai/gpt-4o#eu", Some("a#b"), true),
+            asked("openai/a%23 50% (not by the book)", None, false),
         ] {
             let then = book.quote(one);
             assert_eq!(book.quote_again(&then.origin), Some(then.clone()));
             assert_eq!(both.quote_again(&then.origin), Some(both.quote(one)));
+            assert_eq!(every.quote_again(&then.origin), Some(every.quote(one)));
             assert_eq!(book.quote_again(&both.quote(one).origin), Some(then));
         }
         for origin in [
@@ -284,16 +306,15 @@ mod tests {
 
     #[test]
     fn the_book_knows_how_much_a_model_takes() {
-        let limits = PriceBook::limits("openai", "text-embedding-3-small");
+        let row = book().row("openai/text-embedding-3-small", None);
 
         assert_eq!(
-            limits,
+            row.unwrap().limits(),
             Limits {
                 max_input_tokens: Some(8191),
                 max_output_tokens: None,
                 dimensions: Some(1536)
             }
         );
-        assert_eq!(PriceBook::limits("openai", "nothing"), Limits::default());
     }
 }

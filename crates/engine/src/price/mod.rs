@@ -16,7 +16,7 @@ pub use self::{
     book::{Limits, Row},
     decimal::Scaled,
     list::PriceBook,
-    names::{Found, Way},
+    names::{Doubt, Found, Way},
     own::OwnPrices,
 };
 pub(crate) use self::{

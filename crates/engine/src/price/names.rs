@@ -23,8 +23,8 @@ pub(crate) struct Name<'a> {
 /// A model in the price book, and how its name led there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// A row.
-    Row(Row, Way),
+    /// A row, with the reason why its price may not be the model's.
+    Row(Row, Way, Option<Doubt>),
     /// A name that means that nothing is charged.
     Free(Way),
 }
@@ -38,6 +38,18 @@ pub enum Way {
     Rule(&'static str, &'static str),
 }
 
+/// Why the price of a row may not be that of the model which was looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// The book knows the model, and not this version of it.
+    Version,
+    /// The book knows the model's price elsewhere, and not in this region.
+    Region,
+}
+
+/// A row with its doubt.
+type Hit = (Row, Option<Doubt>);
+
 /// The model of that name.
 pub(crate) fn find(name: Name<'_>) -> Option<Found> {
     let rules: Vec<Rule> = book().rules(name.provider).collect();
@@ -45,24 +57,24 @@ pub(crate) fn find(name: Name<'_>) -> Option<Found> {
     for rule in &rules {
         match rule.kind {
             "arn" if name.model.starts_with("arn:") => {
-                let row = in_arn(name, rule.text, &rules)?;
-                return Some(Found::Row(row, way(rule)));
+                let (row, doubt) = in_arn(name, rule.text, &rules)?;
+                return Some(Found::Row(row, way(rule), doubt));
             }
             "free" if name.model.ends_with(rule.text) => return Some(Found::Free(way(rule))),
             _ => {}
         }
     }
-    if let Some(row) = at(name, &rules) {
-        return Some(Found::Row(row, Way::Own));
+    if let Some((row, doubt)) = at(name, &rules) {
+        return Some(Found::Row(row, Way::Own, doubt));
     }
     for rule in &rules {
         if rule.kind == "tuned" && name.model.starts_with(rule.text) {
             // A tuned model has a price of its own or none: never that of the model that was tuned.
-            let row = tuned(name, rule.text, &rules)?;
-            return Some(Found::Row(row, way(rule)));
+            let (row, doubt) = tuned(name, rule.text, &rules)?;
+            return Some(Found::Row(row, way(rule), doubt));
         }
-        if let Some(row) = by(name, rule, &rules) {
-            return Some(Found::Row(row, way(rule)));
+        if let Some((row, doubt)) = by(name, rule, &rules) {
+            return Some(Found::Row(row, way(rule), doubt));
         }
     }
     None
@@ -87,18 +99,21 @@ pub(crate) fn is_other_offer(provider: &str, options: &JsonObject) -> bool {
     })
 }
 
-fn by(name: Name<'_>, rule: &Rule, rules: &[Rule]) -> Option<Row> {
+fn by(name: Name<'_>, rule: &Rule, rules: &[Rule]) -> Option<Hit> {
     let called = |model| Name { model, ..name };
     match rule.kind {
         "dated" => match without_date(name.model) {
-            Some(model) => at(called(model), rules),
+            Some(model) => at(called(model), rules).map(of_version),
             None => versions(name),
         },
         "latest" => {
             let model = called(name.model.strip_suffix(rule.text)?);
             at(model, rules).or_else(|| versions(model))
         }
-        "cut" => at(called(name.model.split_once(rule.text)?.0), rules),
+        "cut" => {
+            let (model, _) = name.model.split_once(rule.text)?;
+            at(called(model), rules).map(of_version)
+        }
         "prefix" => {
             let model = called(name.model.strip_prefix(rule.text)?);
             let cut = || {
@@ -113,8 +128,7 @@ fn by(name: Name<'_>, rule: &Rule, rules: &[Rule]) -> Option<Row> {
             let is_there = name
                 .region
                 .is_some_and(|region| region.starts_with(regions));
-            let siblings = rules.iter().filter(|rule| rule.kind == "siblings");
-            let mut siblings = siblings.flat_map(|rule| rule.text.split(' '));
+            let mut siblings = siblings(rules);
             let has_sibling = |sibling| {
                 let row = format!("{}/{sibling}{model}", name.provider);
                 book().row(&row, None).is_some()
@@ -128,15 +142,26 @@ fn by(name: Name<'_>, rule: &Rule, rules: &[Rule]) -> Option<Row> {
     }
 }
 
+/// What the names of profiles begin with.
+fn siblings(rules: &[Rule]) -> impl Iterator<Item = &'static str> {
+    let siblings = rules.iter().filter(|rule| rule.kind == "siblings");
+    siblings.flat_map(|rule| rule.text.split(' '))
+}
+
+/// The row of a model where a version of it was looked for: that may cost something else.
+fn of_version((row, _): Hit) -> Hit {
+    (row, Some(Doubt::Version))
+}
+
 /// The row of exactly that name, where it holds.
-fn at(name: Name<'_>, rules: &[Rule]) -> Option<Row> {
+fn at(name: Name<'_>, rules: &[Rule]) -> Option<Hit> {
     let key = format!("{}/{}", name.provider, name.model);
     let plain = || book().row(&key, None);
     let Some(region) = name.region else {
-        return plain();
+        return Some((plain()?, None));
     };
     if let Some(row) = book().row(&key, Some(region)) {
-        return Some(row);
+        return Some((row, None));
     }
     let places = rules.iter().find(|rule| rule.kind == "places");
     let is_foreign = places.is_some_and(|rule| !rule.text.split(' ').any(|place| place == region));
@@ -145,11 +170,14 @@ fn at(name: Name<'_>, rules: &[Rule]) -> Option<Row> {
     if is_foreign && book().regions(&key).any(|region| !is_apart(region)) {
         return None;
     }
-    plain()
+    // The price of a profile is that of all its regions.
+    let is_profile = siblings(rules).any(|prefix| name.model.starts_with(prefix));
+    let doubt = (is_foreign && !is_profile).then_some(Doubt::Region);
+    Some((plain()?, doubt))
 }
 
 /// The dated versions of a model, if they all cost the same.
-fn versions(name: Name<'_>) -> Option<Row> {
+fn versions(name: Name<'_>) -> Option<Hit> {
     let start = format!("{}/{}-", name.provider, name.model);
     let mut found: Option<Row> = None;
     for row in book().beginning(&start) {
@@ -162,11 +190,11 @@ fn versions(name: Name<'_>) -> Option<Row> {
         }
         found = Some(row);
     }
-    found
+    Some((found?, None))
 }
 
 /// `ft:MODEL:ORGANISATION::ID` costs what the row `ft:MODEL` says.
-fn tuned(name: Name<'_>, prefix: &str, rules: &[Rule]) -> Option<Row> {
+fn tuned(name: Name<'_>, prefix: &str, rules: &[Rule]) -> Option<Hit> {
     let tuned = name.model.strip_prefix(prefix)?;
     let model = tuned.split(':').next().unwrap_or(tuned);
     let model = &name.model[..prefix.len() + model.len()];
@@ -175,7 +203,7 @@ fn tuned(name: Name<'_>, prefix: &str, rules: &[Rule]) -> Option<Row> {
 }
 
 /// `arn:PARTITION:SERVICE:REGION:ACCOUNT:KIND/MODEL`.
-fn in_arn(name: Name<'_>, kinds: &str, rules: &[Rule]) -> Option<Row> {
+fn in_arn(name: Name<'_>, kinds: &str, rules: &[Rule]) -> Option<Hit> {
     let mut parts = name.model.splitn(6, ':').skip(3);
     let (region, _account, resource) = (parts.next()?, parts.next()?, parts.next()?);
     let (kind, model) = resource.split_once('/')?;
@@ -224,6 +252,15 @@ impl fmt::Display for Way {
     }
 }
 
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Version => "the book does not know this version",
+            Self::Region => "the book does not know the price in this region",
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use domain::Json;
@@ -237,7 +274,7 @@ mod tests {
             region,
         });
         found.map(|found| match found {
-            Found::Row(row, _) => {
+            Found::Row(row, ..) => {
                 let region = row.region.map(|region| format!("#{region}"));
                 format!("{}{}", row.name, region.unwrap_or_default())
             }
@@ -448,6 +485,69 @@ mod tests {
                 row("bedrock", &model, region).as_deref(),
                 expected,
                 "{model} {region:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_row_that_only_stands_in_is_doubted() {
+        let doubt = |provider, model, region| match find(Name {
+            provider,
+            model,
+            region,
+        }) {
+            Some(Found::Row(_, _, doubt)) => doubt,
+            other => panic!("{model}: {other:?}"),
+        };
+        let (version, region) = (Some(Doubt::Version), Some(Doubt::Region));
+        let claude = "anthropic.claude-sonnet-4-5-20250929-v1:0";
+        let arn = "arn:aws:bedrock:ap-south-1::foundation-model/amazon.nova-lite-v1:0";
+
+        for (provider, model, at, expected) in [
+            ("openai", "gpt-4o", None, None),
+            ("openai", "gpt-4o-2024-05-13", None, None),
+            ("openai", "gpt-4o-2099-01-31", None, version),
+            // Whatever version it stands for, all of them cost that.
+            ("openai", "gpt-4o-mini-audio-preview", None, None),
+            ("anthropic", "claude-opus-4-6-20990101", None, version),
+            ("anthropic", "claude-opus-4-6-latest", None, None),
+            ("vertex", "claude-sonnet-4-5@20250929", None, None),
+            ("vertex", "claude-sonnet-4-5@20990101", None, version),
+            (
+                "vertex",
+                "publishers/anthropic/models/claude-sonnet-4-5@20990101",
+                None,
+                version,
+            ),
+            ("bedrock", "amazon.nova-lite-v1:0", None, None),
+            ("bedrock", "amazon.nova-lite-v1:0", Some("us-west-2"), None),
+            (
+                "bedrock",
+                "amazon.nova-lite-v1:0",
+                Some("us-gov-west-1"),
+                None,
+            ),
+            (
+                "bedrock",
+                "amazon.nova-lite-v1:0",
+                Some("eu-north-1"),
+                region,
+            ),
+            ("bedrock", arn, Some("us-east-1"), region),
+            ("bedrock", "deepseek.v3.2", Some("eu-north-1"), None),
+            ("bedrock", &format!("eu.{claude}"), Some("eu-west-1"), None),
+            (
+                "bedrock",
+                "eu.amazon.titan-text-lite-v1",
+                Some("eu-west-1"),
+                region,
+            ),
+            ("azure", "gpt-4o", Some("swedencentral"), None),
+        ] {
+            assert_eq!(
+                doubt(provider, model, at),
+                expected,
+                "{provider}/{model} {at:?}"
             );
         }
     }

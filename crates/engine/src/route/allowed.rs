@@ -2,11 +2,17 @@
 
 use std::sync::Arc;
 
-use domain::{ProjectId, ProjectScope, seams::Store};
+use domain::{
+    ModelName, ProjectId, ProjectScope,
+    seams::{Store, StoreError},
+};
 use indexmap::IndexMap;
 use moka::sync::Cache;
 
-use crate::{error::Error, options::ProjectOptions};
+use crate::{
+    error::Error,
+    options::{Options, ProjectOptions},
+};
 
 const MOST_PROJECTS: u64 = 10_000;
 
@@ -20,6 +26,7 @@ pub(super) struct Allowed {
 /// The models that one project may use.
 pub(crate) struct Models {
     project: String,
+    /// In lower case, as in the file of prices.
     patterns: Vec<String>,
 }
 
@@ -49,23 +56,61 @@ impl Allowed {
             .find(|project| project.id == scope.project());
         let models = project.and_then(|project| {
             let name = project.name.as_str();
-            Some(Arc::new(Models {
-                project: name.to_owned(),
-                patterns: self.projects.get(name)?.models.clone()?,
-            }))
+            let models = self.projects.get(name)?.models.as_deref()?;
+            Some(Arc::new(Models::of(name, models)))
         });
         self.known.insert(scope.project(), models.clone());
         Ok(models)
     }
 }
 
+/// Says what of the operator's lists does not do what it seems to: one of a project that there is not, and one that
+/// leaves out the judge.
+pub(crate) async fn warn(store: &dyn Store, options: &Options) -> Result<(), StoreError> {
+    if options.projects.is_empty() {
+        return Ok(());
+    }
+    let known = store.projects().await?;
+    for (name, project) in &options.projects {
+        if !known.iter().any(|known| known.name.as_str() == name) {
+            tracing::warn!(
+                project.name = name,
+                "`projects.{name}` names no project that there is: it holds once a project of that name is created"
+            );
+        }
+        let judge = options.observer.judge.as_ref();
+        let judge = judge.filter(|_| options.observer.enabled);
+        let models = project.models.as_deref();
+        if let (Some(judge), Some(models)) = (judge.and_then(ModelName::split), models)
+            && Models::of(name, models).check(judge.0, judge.1).is_err()
+        {
+            tracing::warn!(
+                project.name = name,
+                model.name = format!("{}/{}", judge.0, judge.1),
+                "`projects.{name}.models` does not list the model of `observer.judge`: unless the project registers one \
+                 of that name, its calls keep the score of the rule"
+            );
+        }
+    }
+    Ok(())
+}
+
 impl Models {
+    /// Of a project's name and its list.
+    fn of(project: &str, models: &[String]) -> Self {
+        Self {
+            project: project.to_owned(),
+            patterns: models.iter().map(|model| model.to_lowercase()).collect(),
+        }
+    }
+
     /// Refuses a model that is not among them.
     pub(crate) fn check(&self, provider: &str, model: &str) -> Result<(), String> {
         let name = format!("{provider}/{model}");
+        let lower = name.to_lowercase();
         let fits = |pattern: &String| match pattern.strip_suffix('*') {
-            Some(beginning) => name.starts_with(beginning),
-            None => name == *pattern,
+            Some(beginning) => lower.starts_with(beginning),
+            None => lower == *pattern,
         };
         if self.patterns.iter().any(fits) {
             return Ok(());
@@ -84,17 +129,19 @@ mod tests {
 
     #[test]
     fn names_and_beginnings_of_names_are_allowed() {
-        let models = Models {
-            project: "p".to_owned(),
-            patterns: vec!["openai/*".to_owned(), "anthropic/claude".to_owned()],
-        };
+        let models = ["OpenAI/*", "anthropic/Claude", "together/meta-llama/Llama*"];
+        let models = Models::of("p", &models.map(str::to_owned));
 
         for (provider, model, is_allowed) in [
             ("openai", "gpt", true),
             ("openai", "a/b", true),
             ("openai2", "gpt", false),
             ("anthropic", "claude", true),
+            ("anthropic", "CLAUDE", true),
             ("anthropic", "claude-2", false),
+            ("together", "meta-llama/Llama-4", true),
+            ("together", "meta-llama/llama-4", true),
+            ("together", "Meta", false),
             ("offline", "json", false),
         ] {
             assert_eq!(models.check(provider, model).is_ok(), is_allowed, "{model}");

@@ -133,7 +133,7 @@ impl Spans {
         };
         check(&span)?;
         // Past the writer of the calls' spans: a group is committed whole or not at all, and this id may be taken.
-        let write = SpanWrite::New(span.clone());
+        let write = SpanWrite::Given(span.clone());
         match self.store.commit_spans(vec![write]).await {
             Ok(()) => Ok(span),
             Err(StoreError::Taken) => {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
     Cost, CostStatus, Json, JsonObject, MetaCorrection, RecordedMeta, SpanRange, Usage, UsageKinds,
-    Usd,
+    Usd, WholeUsage,
     seams::{Store, StoreError},
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -28,7 +28,8 @@ pub struct Repricing {
     /// Whether nothing is written.
     is_dry: bool,
     position: i64,
-    /// Where the record ended at the first step: what comes later has the present prices already.
+    /// Where the record ended at the first step. What comes later is the next command's affair: a server has the prices
+    /// that it was started with.
     end: Option<i64>,
     report: Repriced,
 }
@@ -69,6 +70,18 @@ struct Attempt {
     cost: Recorded,
     price: Option<String>,
     reported_cost: Option<Json>,
+    /// Of how many requests it is the sum, if not of one alone (`calls/errand/meta.rs`).
+    requests: Option<u64>,
+    #[serde(default)]
+    usage_each: Vec<Took>,
+}
+
+/// So many requests that took the same.
+#[derive(Deserialize)]
+struct Took {
+    requests: u64,
+    #[serde(flatten)]
+    usage: WholeUsage,
 }
 
 #[derive(Default, Deserialize)]
@@ -105,8 +118,7 @@ enum Recount {
 #[derive(Debug, PartialEq)]
 struct Recounted {
     meta: Json,
-    /// By model: before and after.
-    changes: Vec<(String, Usd, Usd)>,
+    changes: Vec<(String, Change)>,
 }
 
 impl Repricing {
@@ -160,11 +172,11 @@ impl Repricing {
             let Recount::Changed(Recounted { meta, changes }) = recounted else {
                 continue;
             };
-            for (model, was, is) in changes {
+            for (model, more) in changes {
                 let change = self.report.models.entry(model).or_default();
-                change.attempts += 1;
-                change.before += was;
-                change.after += is;
+                change.attempts = change.attempts.saturating_add(more.attempts);
+                change.before += more.before;
+                change.after += more.after;
             }
             corrections.push(MetaCorrection {
                 before,
@@ -204,31 +216,35 @@ fn recount(meta: &Json, book: &PriceBook, prices: &Prices) -> Option<Recount> {
             }
             (_, Some(_)) => None,
         };
-        let Some(quote) = again else {
-            is_unknown |=
-                before.reported_cost.is_none() && before.price.as_deref() == Some("unpriced");
+        let again = again.zip(before.requests());
+        let Some((quote, requests)) = again else {
+            is_unknown |= before.reported_cost.is_none() && !before.was_priced();
             sum = plus(sum, was);
             continue;
         };
         asked_again = true;
         is_unknown |= quote.price.is_none();
         is_about |= !quote.is_exact;
-        let generation = quote
-            .price
-            .map_or(Usd::default(), |price| price.of(&before.usage()));
-        let was_priced = before
-            .price
-            .as_deref()
-            .is_some_and(|price| !price.starts_with("unpriced"));
-        if generation == was.generation && was_priced == quote.price.is_some() {
+        let cost = quote.price.map_or_else(Cost::default, |price| {
+            let each = requests
+                .iter()
+                .map(|(count, usage)| times(prices.cost(price.of(usage)), *count));
+            each.fold(Cost::default(), plus)
+        });
+        let generation = cost.generation;
+        if generation == was.generation && before.was_priced() == quote.price.is_some() {
             sum = plus(sum, was);
             continue;
         }
-        let cost = prices.cost(generation);
         sum = plus(sum, cost);
         attempt.insert("cost".to_owned(), Json::of(&cost));
         attempt.insert("price".to_owned(), Json::of(&&*quote.origin));
-        changes.push((before.model, was.generation, generation));
+        let change = Change {
+            attempts: before.requests.unwrap_or(1),
+            before: was.generation,
+            after: generation,
+        };
+        changes.push((before.model, change));
     }
     if !asked_again {
         return Some(Recount::Same);
@@ -250,6 +266,27 @@ fn recount(meta: &Json, book: &PriceBook, prices: &Prices) -> Option<Recount> {
 }
 
 impl Attempt {
+    /// What its requests took, and how many of them the same; `None` where that was not kept.
+    fn requests(&self) -> Option<Vec<(u64, Usage)>> {
+        let Some(requests) = self.requests else {
+            return Some(vec![(1, self.usage())]);
+        };
+        let each = self.usage_each.iter();
+        let each: Vec<(u64, Usage)> = each
+            .map(|took| (took.requests, took.usage.into()))
+            .collect();
+        let kept = each
+            .iter()
+            .fold(0, |sum: u64, (count, _)| sum.saturating_add(*count));
+        (kept == requests).then_some(each)
+    }
+
+    /// Whether somebody knew its price, or nobody was asked.
+    fn was_priced(&self) -> bool {
+        let price = self.price.as_deref();
+        price.is_none_or(|price| !price.starts_with("unpriced"))
+    }
+
     fn usage(&self) -> Usage {
         let counts = Usage {
             input_tokens: self.usage.input_tokens,
@@ -268,6 +305,15 @@ impl Recorded {
             generation: amount(&self.generation).unwrap_or_default(),
             platform: amount(&self.platform).unwrap_or_default(),
         }
+    }
+}
+
+fn times(cost: Cost, count: u64) -> Cost {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let times = |usd: Usd| Usd::from_nanos(usd.nanos().saturating_mul(count));
+    Cost {
+        generation: times(cost.generation),
+        platform: times(cost.platform),
     }
 }
 
@@ -337,8 +383,12 @@ mod tests {
         // 6 x 2 + 4 x 1 nano-USD, and half of it on top.
         let expected = r#"{"tags":{"a":1.0},"models_tried":[{"model":"mine","status":"mismatched","usage":{"input_tokens":10},"cost":{"generation":1e-8,"platform":0,"total":1e-8},"price":"custom model"},{"model":"m","usage":{"input_tokens":10,"output_tokens":5},"usage_kinds":{"cached_tokens":4},"cost":{"generation":1.6e-8,"platform":8e-9,"total":2.4e-8},"price":"file p-ba7816bf openai/gpt-4o"},{"model":"m","status":"unavailable","usage":{"input_tokens":0},"cost":{"generation":0,"platform":0,"total":0}}],"cost":{"generation":2.6e-8,"platform":8e-9,"total":3.4e-8},"cost_status":"exact","latency_ms":1}"#;
         assert_eq!(recounted.meta.text(), expected);
-        let (before, after) = (Usd::from_nanos(500_000_000), Usd::from_nanos(16));
-        assert_eq!(recounted.changes, [("m".to_owned(), before, after)]);
+        let change = Change {
+            attempts: 1,
+            before: Usd::from_nanos(500_000_000),
+            after: Usd::from_nanos(16),
+        };
+        assert_eq!(recounted.changes, [("m".to_owned(), change)]);
         // Once is enough.
         assert_eq!(
             counted(recounted.meta.text(), &own(2_000)),
@@ -389,6 +439,31 @@ mod tests {
                 Some(Recount::Same),
                 "{attempt}"
             );
+        }
+    }
+
+    #[test]
+    fn several_requests_are_counted_one_by_one_or_not_at_all() {
+        let meta = |each: &str| {
+            format!(
+                r#"{{"models_tried":[{{"model":"m","requests":3,"usage":{{"input_tokens":9}},{each}"cost":{{"generation":0.5}},"price":"{BOOK}"}}],"cost_status":"exact"}}"#
+            )
+        };
+        // 9 x 0.5 nano-USD are 4.5 and round to 4; of each request 1.5, which is 2.
+        let kept =
+            r#""usage_each":[{"requests":2,"input_tokens":3},{"requests":1,"input_tokens":3}],"#;
+
+        let recounted = changed(counted(&meta(kept), &own(500)));
+
+        let change = Change {
+            attempts: 3,
+            before: Usd::from_nanos(500_000_000),
+            after: Usd::from_nanos(6),
+        };
+        assert_eq!(recounted.changes, [("m".to_owned(), change)]);
+        for lost in ["", r#""usage_each":[{"requests":2,"input_tokens":3}],"#] {
+            let same = counted(&meta(lost), &own(500));
+            assert_eq!(same, Some(Recount::Same), "{lost}");
         }
     }
 

@@ -8,7 +8,7 @@ use domain::{
     Price, TokenPrice,
     seams::{Clock, Host, Registry, SystemClock},
 };
-use engine::{Found, OwnPrices, PriceBook, Row};
+use engine::{Doubt, Found, OwnPrices, PriceBook, Row};
 
 use crate::{
     commands::{
@@ -22,6 +22,9 @@ use crate::{
 const SUGGESTIONS: usize = 3;
 /// How alike a suggestion is at least.
 const ALIKE: f64 = 0.7;
+
+/// The setting, and the gap in an address, that says where models are asked.
+const REGION: &str = "region";
 
 /// What `models list` is asked.
 #[derive(Debug, Args)]
@@ -95,10 +98,8 @@ pub(super) fn show(sources: &Sources, asked: &Show) -> anyhow::Result<()> {
         bail!("`{}` is not of the form `<provider>/<model>`", asked.name);
     };
     let provider = provider.to_lowercase();
-    let host = known.registry.host(&provider);
-    let configured = host.and_then(|host| host.settings.get("region"));
-    let region = asked.region.as_deref().or(configured.map(String::as_str));
-    let found = PriceBook::find(&provider, model, region);
+    let region = asked.region.clone().or_else(|| known.region(&provider));
+    let found = PriceBook::find(&provider, model, region.as_deref());
     let own = known.own.price(&provider, model);
     if found.is_none() && own.is_none() {
         bail!(
@@ -115,7 +116,7 @@ pub(super) fn show(sources: &Sources, asked: &Show) -> anyhow::Result<()> {
         price_lines(&price, &mut lines);
     }
     match found {
-        Some(Found::Row(row, way)) => {
+        Some(Found::Row(row, way, doubt)) => {
             let region = row.region.map(|region| format!(" in {region}"));
             let region = region.unwrap_or_default();
             lines.push(format!(
@@ -124,7 +125,7 @@ pub(super) fn show(sources: &Sources, asked: &Show) -> anyhow::Result<()> {
                 row.name
             ));
             price_lines(&row.price(), &mut lines);
-            row_lines(&row, &mut lines);
+            row_lines(&row, doubt, &mut lines);
         }
         Some(Found::Free(way)) => lines.push(format!(
             "price from the book ({}): nothing is charged, by {way}",
@@ -150,6 +151,15 @@ impl Known {
             own: config.own_prices,
             registry,
         })
+    }
+
+    /// Where the provider is asked: where its address says, else where the configuration does.
+    fn region(&self, provider: &str) -> Option<String> {
+        let host = self.registry.host(provider)?;
+        let address = host.api_base.as_ref();
+        let places = address.and_then(|address| self.registry.home(provider, address));
+        let told = places.and_then(|mut places| places.remove(REGION));
+        told.or_else(|| host.settings.get(REGION).cloned())
     }
 
     /// Whether the provider is asked at its own address.
@@ -232,6 +242,7 @@ fn token_lines(tokens: &TokenPrice, lines: &mut Vec<String>) {
         ("input", Some(tokens.input)),
         ("cached input", tokens.cached),
         ("cache write", tokens.cache_write),
+        ("cache write 1h", tokens.cache_write_1h),
         ("audio input", tokens.audio_input),
         ("output", Some(tokens.output)),
         ("reasoning", tokens.reasoning),
@@ -246,7 +257,8 @@ fn token_lines(tokens: &TokenPrice, lines: &mut Vec<String>) {
     }
 }
 
-fn row_lines(row: &Row, lines: &mut Vec<String>) {
+fn row_lines(row: &Row, doubt: Option<Doubt>, lines: &mut Vec<String>) {
+    const ABOUT: &str = "no: costs have the status `estimated`";
     let limits = row.limits();
     let members = [
         ("for", Some(row.mode.to_owned())),
@@ -273,8 +285,10 @@ fn row_lines(row: &Row, lines: &mut Vec<String>) {
         ("note", row.note().map(str::to_owned)),
         (
             "exact",
-            row.is_about()
-                .then(|| "no: costs have the status `estimated`".to_owned()),
+            match doubt {
+                Some(doubt) => Some(format!("{ABOUT}, for {doubt}")),
+                None => row.is_about().then(|| ABOUT.to_owned()),
+            },
         ),
         ("source", row.source().map(str::to_owned)),
     ];

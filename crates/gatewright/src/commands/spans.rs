@@ -28,7 +28,7 @@ pub(super) struct Reprice {
     /// Until when
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<Timestamp>,
-    /// The calls of this project alone
+    /// The spans of this project alone
     #[arg(long, value_name = "NAME", value_parser = project_name)]
     project: Option<ProjectName>,
     /// Report what would change, and change nothing
@@ -36,7 +36,7 @@ pub(super) struct Reprice {
     dry_run: bool,
 }
 
-/// Counts the costs of recorded calls again by the prices that hold now.
+/// Counts the costs of recorded spans again by the prices that hold now.
 pub(super) async fn reprice(
     opened: &Opened,
     (options, own): (&Options, OwnPrices),
@@ -118,14 +118,14 @@ fn report(done: &Repriced, is_dry: bool) -> anyhow::Result<()> {
     }
     let verb = if is_dry { "would change" } else { "changed" };
     lines.push(format!(
-        "{verb} {} of {} calls: {} USD",
+        "{verb} {} of {} spans: {} USD",
         done.changed,
         done.spans,
         signed(&usd(more(before, after)))
     ));
     if done.missed > 0 {
         hint(&format!(
-            "{} calls were changed by somebody else meanwhile and are as they were; run the command again",
+            "{} spans were changed by somebody else meanwhile and are as they were; run the command again",
             done.missed
         ));
     }

@@ -17,10 +17,11 @@ use toml::{
 };
 
 /// Prices per million tokens.
-const TOKENS: [&str; 8] = [
+const TOKENS: [&str; 9] = [
     "input",
     "cached_input",
     "cache_write",
+    "cache_write_1h",
     "audio_input",
     "output",
     "reasoning",
@@ -254,6 +255,7 @@ impl File<'_> {
             input: amount(amounts, "input"),
             cached: own("cached_input"),
             cache_write: own("cache_write"),
+            cache_write_1h: own("cache_write_1h"),
             audio_input: own("audio_input"),
             output: amount(amounts, "output"),
             reasoning: own("reasoning"),
@@ -295,6 +297,7 @@ mod tests {
             cached_input = 1.25
             output = 1e1
             reasoning = 1_0
+            cache_write_1h = 5
             per_request = "0.000000000001"
 
             [models."openai/long"]
@@ -314,6 +317,7 @@ mod tests {
             cached: Some(1_250_000),
             output: 10_000_000,
             reasoning: Some(10_000_000),
+            cache_write_1h: Some(5_000_000),
             ..TokenPrice::default()
         };
         assert_eq!(

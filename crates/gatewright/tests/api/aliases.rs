@@ -1,7 +1,7 @@
 //! `/v2/models/aliases`: `interface.md` 5.2 and 5.3.
 
 use serde_json::{Value, json};
-use testkit::{Answer, Script, Upstream};
+use testkit::{Answer, Script};
 
 use crate::server::{self, Api, BETA, Server};
 
@@ -37,15 +37,6 @@ async fn refused(api: &Api, model: Value) -> String {
         format!("BadRequestError: {reason}")
     );
     reason
-}
-
-async fn with_upstream(script: impl Into<Script>) -> (Server, Upstream) {
-    let upstream = Upstream::start(script).await;
-    let server = Server::start_with(&[(
-        "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-        &upstream.base_url(),
-    )]);
-    (server, upstream)
 }
 
 #[tokio::test]
@@ -333,7 +324,7 @@ async fn another_project_s_alias_is_not_there() {
 
 #[tokio::test]
 async fn a_name_is_a_custom_model_then_an_alias_then_an_identifier_then_a_host_s() {
-    let (server, upstream) = with_upstream(Answer::text("hello")).await;
+    let (server, upstream) = Server::with_upstream(Answer::text("hello")).await;
     let api = server.api();
     let asked = async || {
         let answer = call(&api, json!("house/fast")).await;
@@ -368,7 +359,7 @@ async fn an_alias_stands_for_its_list_with_what_is_sent_along() {
         Some("last") => Answer::text("from the last"),
         _ => Answer::error(404, "no such model"),
     });
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
     create(&api, "inner", &["house/b", "house/c"]).await;
     create(&api, "outer", &["house/a", "inner", "nobody/nothing"]).await;

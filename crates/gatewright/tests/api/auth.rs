@@ -79,9 +79,7 @@ async fn the_scheme_is_read_in_any_case() {
 async fn another_project_s_resources_read_as_absent() {
     let server = Server::start();
     let (alpha, beta) = (server.api(), server.api_with(BETA));
-    let function = alpha
-        .function(json!({"name": "f", "instructions": "x", "model": "offline/echo"}))
-        .await;
+    let function = alpha.echo().await;
     let model = alpha.model("m", "http://127.0.0.1:9/v1").await;
     let called = alpha.call(&function, json!({"input": "hi"})).await;
     let (id, revision) = (

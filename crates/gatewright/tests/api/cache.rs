@@ -3,20 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Answer, Received, Script, Upstream};
+use testkit::{Answer, Received, Script};
 
 use crate::server::{Api, BETA, Server};
 
 const NOTHING: &str = r#"{"input_tokens":0,"output_tokens":0,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":0}"#;
-
-async fn with_upstream(script: impl Into<Script>) -> (Server, Upstream) {
-    let upstream = Upstream::start(script).await;
-    let server = Server::start_with(&[(
-        "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-        &upstream.base_url(),
-    )]);
-    (server, upstream)
-}
 
 async fn cached_function(api: &Api, name: &str, seconds: u32) -> Value {
     api.function(json!({
@@ -27,7 +18,7 @@ async fn cached_function(api: &Api, name: &str, seconds: u32) -> Value {
 
 #[tokio::test]
 async fn an_equal_call_is_answered_from_the_cache_for_nothing() {
-    let (server, upstream) = with_upstream(Answer::text("hello")).await;
+    let (server, upstream) = Server::with_upstream(Answer::text("hello")).await;
     let api = server.api();
     let function = cached_function(&api, "f", 60).await;
 
@@ -66,7 +57,7 @@ async fn an_equal_call_is_answered_from_the_cache_for_nothing() {
 
 #[tokio::test]
 async fn what_the_answer_depends_on_is_in_the_key() {
-    let (server, upstream) = with_upstream(Answer::text("hello")).await;
+    let (server, upstream) = Server::with_upstream(Answer::text("hello")).await;
     let (api, other) = (server.api(), server.api_with(BETA));
     let function = cached_function(&api, "f", 60).await;
     let foreign = cached_function(&other, "f", 60).await;
@@ -112,7 +103,7 @@ async fn what_the_answer_depends_on_is_in_the_key() {
 
 #[tokio::test]
 async fn an_entry_lives_for_its_time() {
-    let (server, upstream) = with_upstream(Answer::text("hello")).await;
+    let (server, upstream) = Server::with_upstream(Answer::text("hello")).await;
     let api = server.api();
     let function = cached_function(&api, "f", 1).await;
 
@@ -126,7 +117,7 @@ async fn an_entry_lives_for_its_time() {
 #[tokio::test]
 async fn a_hundred_equal_calls_start_one_request() {
     let (server, upstream) =
-        with_upstream(Answer::text("hello").after(Duration::from_millis(500))).await;
+        Server::with_upstream(Answer::text("hello").after(Duration::from_millis(500))).await;
     let api = server.api();
     let function = cached_function(&api, "f", 60).await;
 
@@ -158,7 +149,7 @@ async fn a_hundred_equal_calls_start_one_request() {
 #[tokio::test]
 async fn while_others_wait_the_first_caller_may_leave() {
     let (server, upstream) =
-        with_upstream(Answer::text("hello").after(Duration::from_millis(700))).await;
+        Server::with_upstream(Answer::text("hello").after(Duration::from_millis(700))).await;
     let api = server.api();
     let function = cached_function(&api, "f", 60).await;
     let first = tokio::spawn({
@@ -189,7 +180,7 @@ async fn failures_and_cut_answers_are_not_kept() {
         Answer::text("cut").finish_reason("length"),
         Answer::text("hello"),
     ];
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
     let function = cached_function(&api, "f", 60).await;
 
@@ -223,7 +214,7 @@ async fn a_stream_that_breaks_takes_nobody_along() {
             Answer::text("hello there")
         }
     });
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
     let function = cached_function(&api, "f", 60).await;
     let leading = tokio::spawn({
@@ -241,7 +232,7 @@ async fn a_stream_that_breaks_takes_nobody_along() {
 #[tokio::test]
 async fn a_failure_is_shared_with_those_who_waited_and_says_whose_it_is() {
     let (server, upstream) =
-        with_upstream(Answer::error(500, "broken").after(Duration::from_millis(300))).await;
+        Server::with_upstream(Answer::error(500, "broken").after(Duration::from_millis(300))).await;
     let api = server.api();
     let function = cached_function(&api, "f", 60).await;
 
@@ -270,7 +261,7 @@ async fn a_failure_is_shared_with_those_who_waited_and_says_whose_it_is() {
 
 #[tokio::test]
 async fn one_string_is_one_string_however_it_is_spelled() {
-    let (server, upstream) = with_upstream(Answer::text("hello")).await;
+    let (server, upstream) = Server::with_upstream(Answer::text("hello")).await;
     let api = server.api();
     let function = cached_function(&api, "f", 60).await;
     let path = format!("/v2/functions/{}/call", function["id"].as_str().unwrap());

@@ -2,28 +2,22 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use testkit::{Answer, Script, Upstream};
 
-use crate::server::{Api, Server};
+use crate::server::Server;
 
 /// A server whose provider `house` is the upstream.
 async fn with_upstream(script: impl Into<Script>) -> (Server, Upstream) {
-    let upstream = Upstream::start(script).await;
-    let server = Server::start_with(&[
-        (
-            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-            &upstream.base_url(),
-        ),
-        ("GATEWRIGHT_PROVIDERS__HOUSE__API_KEY_ENV", "HOUSE_KEY"),
-        ("HOUSE_KEY", "sk-of-the-house-0123456789"),
-    ]);
-    (server, upstream)
-}
-
-async fn echo(api: &Api) -> Value {
-    api.function(json!({"name": "echo", "instructions": "x", "model": "offline/echo"}))
-        .await
+    Server::with_upstream_and(
+        script,
+        &[
+            ("GATEWRIGHT_PROVIDERS__HOUSE__API_KEY_ENV", "HOUSE_KEY"),
+            ("HOUSE_KEY", "sk-of-the-house-0123456789"),
+        ],
+    )
+    .await
 }
 
 fn person() -> Value {
@@ -77,7 +71,7 @@ async fn a_call_answers_with_every_member() {
 async fn a_call_at_a_revision_and_at_the_latest() {
     let server = Server::start();
     let api = server.api();
-    let function = echo(&api).await;
+    let function = api.echo().await;
     let id = function["id"].as_str().unwrap();
 
     assert_eq!(
@@ -110,7 +104,7 @@ async fn function_then_revision_are_looked_up() {
     let server = Server::start();
     let api = server.api();
     let (one, two) = (
-        echo(&api).await,
+        api.echo().await,
         api.function(json!({"name": "two", "instructions": "x"}))
             .await,
     );
@@ -165,7 +159,7 @@ async fn function_then_revision_are_looked_up() {
 async fn each_rule_of_a_call_has_its_fault() {
     let server = Server::start();
     let api = server.api();
-    let function = echo(&api).await;
+    let function = api.echo().await;
     let path = format!("/v2/functions/{}/call", function["id"].as_str().unwrap());
     let many = (0..65)
         .map(|number| (number.to_string(), json!(1)))
@@ -391,18 +385,47 @@ async fn media_members_travel_as_parts() {
 }
 
 #[tokio::test]
+async fn media_that_cannot_be_had_are_the_callers_fault_and_not_the_models() {
+    let (server, upstream) = with_upstream(Answer::text("fine")).await;
+    let api = server.api();
+    let function = api
+        .function(json!({"name": "f", "instructions": "x", "model": "house/tiny"}))
+        .await;
+
+    for _ in 0..8 {
+        let image = json!({"_image_media_input": "https://nobody.invalid/a.png"});
+        let answer = api.call(&function, json!({"input": image})).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.class()),
+            (400, "BadRequestError")
+        );
+        assert!(
+            answer
+                .text
+                .contains("the image `https://nobody.invalid/a.png`"),
+            "{}",
+            answer.text
+        );
+    }
+    let broken = json!({"_image_media_input": "data:image/png;base64,@@@"});
+    let broken = api.call(&function, json!({"input": broken})).await;
+    let fine = api.call(&function, json!({"input": "go"})).await;
+
+    assert_eq!(broken.status, 400);
+    assert!(broken.text.contains("is not base64"), "{}", broken.text);
+    assert_eq!(fine.body["message"], "fine");
+    assert_eq!(upstream.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn a_faulty_answer_is_repaired_and_all_attempts_are_paid_for() {
     let answers = [
         Answer::text("```json\n{\"name\": \"Ada\"}\n```").usage(10, 5),
         Answer::text("{\"name\": \"Ada\", \"age\": \"36\"}").usage(20, 6),
         Answer::text("{\"name\": \"Ada\", \"age\": 36}").usage(30, 7),
     ];
-    let upstream = Upstream::start(answers).await;
-    let allow = format!("[\"{}\"]", upstream.authority());
-    let server = Server::start_with(&[
-        ("GATEWRIGHT_EGRESS__ALLOW", &allow),
-        ("GATEWRIGHT_PRICES__MARKUP", "0.5"),
-    ]);
+    let (server, upstream) =
+        Server::with_upstream_and(answers, &[("GATEWRIGHT_PRICES__MARKUP", "0.5")]).await;
     let api = server.api();
     api.model("mine", &upstream.base_url()).await;
     let function = api
@@ -592,9 +615,10 @@ async fn upstream_failures_have_their_classes() {
         ),
         (Answer::cut(), 502, "UpstreamError", 3),
     ];
-    let tasks = cases.into_iter().map(|(answer, status, class, requests)| {
-        tokio::spawn(async move {
-            let (server, upstream) = with_upstream(answer).await;
+    let mut calls = Vec::new();
+    for (answer, status, class, requests) in cases {
+        let (server, upstream) = with_upstream(answer).await;
+        calls.push(async move {
             let function = server
                 .api()
                 .function(json!({"name": "f", "instructions": "x", "model": "house/tiny"}))
@@ -620,11 +644,9 @@ async fn upstream_failures_have_their_classes() {
             let span = server.api().span(&answer).await;
             assert_eq!(span["error"], format!("{class}: {reason}"));
             assert_eq!(span["meta"]["attempts"], requests);
-        })
-    });
-    for task in tasks.collect::<Vec<_>>() {
-        task.await.unwrap();
+        });
     }
+    join_all(calls).await;
 }
 
 #[tokio::test]
@@ -648,9 +670,8 @@ async fn a_rejected_key_is_provider_auth() {
 
 #[tokio::test]
 async fn a_slow_upstream_is_given_up_on() {
-    let upstream = Upstream::start(Answer::text("late").after(Duration::from_secs(20))).await;
-    let allow = format!("[\"{}\"]", upstream.authority());
-    let server = Server::start_with(&[("GATEWRIGHT_EGRESS__ALLOW", &allow)]);
+    let (server, upstream) =
+        Server::with_upstream(Answer::text("late").after(Duration::from_secs(20))).await;
     let api = server.api();
     let model = json!({"name": "slow", "identifier": "a/b", "extra": {"api_base": upstream.base_url(), "timeout_seconds": 0.3}});
     api.post("/v2/models/custom", model).await;
@@ -673,14 +694,11 @@ async fn a_slow_upstream_is_given_up_on() {
 
 #[tokio::test]
 async fn a_whole_call_has_a_deadline() {
-    let upstream = Upstream::start(Answer::text("late").after(Duration::from_secs(20))).await;
-    let server = Server::start_with(&[
-        (
-            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-            &upstream.base_url(),
-        ),
-        ("GATEWRIGHT_CALLS__TIMEOUT_SECONDS", "0.5"),
-    ]);
+    let (server, _upstream) = Server::with_upstream_and(
+        Answer::text("late").after(Duration::from_secs(20)),
+        &[("GATEWRIGHT_CALLS__TIMEOUT_SECONDS", "0.5")],
+    )
+    .await;
     let function = server
         .api()
         .function(json!({"name": "f", "instructions": "x", "model": "house/tiny"}))
@@ -899,10 +917,10 @@ async fn a_client_who_leaves_takes_the_upstream_request_along_but_not_the_span()
         with_upstream(Answer::text("late").after(Duration::from_secs(30))).await;
     let api = server.api();
     let parent = api
-        .call(&echo(&api).await, json!({"input": "parent"}))
+        .call(&api.echo().await, json!({"input": "parent"}))
         .await;
     let function = api
-        .function(json!({"name": "f", "instructions": "x", "model": "house/tiny"}))
+        .function(json!({"name": "g", "instructions": "x", "model": "house/tiny"}))
         .await;
     let (id, revision) = (
         function["id"].as_str().unwrap(),

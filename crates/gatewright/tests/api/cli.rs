@@ -389,6 +389,14 @@ fn a_model_is_shown_with_its_price_and_whose_word_that_is() {
         "--region",
         "eu-north-1",
     ]);
+    let eu_north = "https://bedrock-runtime.eu-north-1.amazonaws.com";
+    let in_the_north = [
+        ("GATEWRIGHT_PROVIDERS__BEDROCK__API_BASE", eu_north),
+        ("GATEWRIGHT_PROVIDERS__BEDROCK__REGION", "us-east-1"),
+    ];
+    let show = |name| shell.run_with(&["models", "show", name], &in_the_north);
+    let at_address = show("bedrock/deepseek.v3.2");
+    let elsewhere_in_the_world = show("bedrock/amazon.nova-lite-v1:0");
     let about = shell.run(&["models", "show", "azure/gpt-4o"]);
     let page = shell.run(&["models", "show", "mistral/mistral-ocr-latest"]);
     let free = shell.run(&["models", "show", "openrouter/a/b:free"]);
@@ -424,7 +432,25 @@ fn a_model_is_shown_with_its_price_and_whose_word_that_is() {
                 "  source          https://developers.openai.com/api/docs/pricing\n",
             ][..],
         ),
-        (&dated, &["): openai/gpt-4o, by the rule `dated`\n"]),
+        (
+            &dated,
+            &[
+                "): openai/gpt-4o, by the rule `dated`\n",
+                "  exact           no: costs have the status `estimated`, for the book does not know this version\n",
+            ],
+        ),
+        (
+            &at_address,
+            &[
+                "): bedrock/deepseek.v3.2 in eu-north-1, by its own name\n  input           0.74 USD",
+            ],
+        ),
+        (
+            &elsewhere_in_the_world,
+            &[
+                "  exact           no: costs have the status `estimated`, for the book does not know the price in this region\n",
+            ],
+        ),
         (
             &region,
             &[

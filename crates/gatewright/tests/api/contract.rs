@@ -1,6 +1,9 @@
 //! Holds requests and answers to the API document.
 
-use std::sync::LazyLock;
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex},
+};
 
 use jsonschema::Validator;
 use reqwest::Method;
@@ -9,6 +12,8 @@ use serde_json::{Value, json};
 use crate::server::Answer;
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(api::document()).unwrap());
+/// By a schema's text: each is compiled with all components, which takes longer than the request that it is for.
+static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
 /// Holds a request that was accepted, and its answer.
 pub fn hold(method: &Method, path: &str, body: Option<&Value>, answer: &Answer) {
@@ -122,9 +127,13 @@ fn check(schema: &Value, value: &Value, what: &str) {
     );
 }
 
-fn validator(schema: &Value) -> Validator {
-    let whole = json!({"allOf": [schema], "components": DOCUMENT["components"]});
-    jsonschema::options().build(&whole).unwrap()
+fn validator(schema: &Value) -> Arc<Validator> {
+    let mut validators = VALIDATORS.lock().unwrap();
+    let validator = validators.entry(schema.to_string()).or_insert_with(|| {
+        let whole = json!({"allOf": [schema], "components": DOCUMENT["components"]});
+        Arc::new(jsonschema::options().build(&whole).unwrap())
+    });
+    validator.clone()
 }
 
 /// The document that stands in the tree is the one that the handlers make. `UPDATE_OPENAPI=1` writes it anew.

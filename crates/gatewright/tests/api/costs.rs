@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use testkit::{Answer, Received, Script, Upstream};
+use testkit::{Answer, Received, Script};
 
 use crate::server::{Api, Server, read};
 
@@ -16,12 +16,11 @@ const AT_ONCE: usize = 32;
 async fn what_calls_cost_adds_up_whatever_goes_wrong() {
     let calls: usize = std::env::var("CALLS").map_or(300, |calls| calls.parse().unwrap());
     let count = AtomicU64::new(7);
-    let upstream = Upstream::start(Script::by(move |request| faulty(request, &count))).await;
-    let allow = json!([upstream.authority()]).to_string();
-    let server = Server::start_with(&[
-        ("GATEWRIGHT_EGRESS__ALLOW", &allow),
-        ("GATEWRIGHT_PRICES__MARKUP", "0.07"),
-    ]);
+    let (server, upstream) = Server::with_upstream_and(
+        Script::by(move |request| faulty(request, &count)),
+        &[("GATEWRIGHT_PRICES__MARKUP", "0.07")],
+    )
+    .await;
     let api = server.api();
     for (index, (input, output)) in PRICES.iter().enumerate() {
         let extra = json!({

@@ -1,7 +1,7 @@
 //! Datasets, few-shot selection, and what feeds them: `interface.md` 8.2, 10 and 15.2.
 
 use serde_json::{Value, json};
-use testkit::{Answer, Received, Script, Upstream};
+use testkit::{Answer, Received, Script};
 
 use crate::server::{Api, BETA, Server};
 
@@ -212,11 +212,7 @@ fn turns(request: &Received) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn the_nearest_examples_come_before_the_requests_own() {
-    let upstream = Upstream::start(Answer::text("ok")).await;
-    let server = Server::start_with(&[(
-        "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-        &upstream.base_url(),
-    )]);
+    let (server, upstream) = Server::with_upstream(Answer::text("ok")).await;
     let api = server.api();
     let (f, dataset) = function(&api, json!({
         "name": "f", "instructions": "x", "model": "house/tiny", "configuration": {"invocation.few_shot.count": 2},
@@ -262,11 +258,7 @@ async fn the_nearest_examples_come_before_the_requests_own() {
 
 #[tokio::test]
 async fn no_count_means_no_examples_and_none_is_the_default_of_three() {
-    let upstream = Upstream::start(Answer::text("ok")).await;
-    let server = Server::start_with(&[(
-        "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-        &upstream.base_url(),
-    )]);
+    let (server, upstream) = Server::with_upstream(Answer::text("ok")).await;
     let api = server.api();
     let (f, dataset) = function(
         &api,
@@ -327,14 +319,11 @@ fn fruit(request: &Received) -> Answer {
 
 #[tokio::test]
 async fn with_an_embedding_model_meaning_decides() {
-    let upstream = Upstream::start(Script::by(fruit)).await;
-    let server = Server::start_with(&[
-        (
-            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-            &upstream.base_url(),
-        ),
-        ("GATEWRIGHT_MODELS__DEFAULT_EMBEDDING", "vectors"),
-    ]);
+    let (server, upstream) = Server::with_upstream_and(
+        Script::by(fruit),
+        &[("GATEWRIGHT_MODELS__DEFAULT_EMBEDDING", "vectors")],
+    )
+    .await;
     let api = server.api();
     let alias = json!({"name": "vectors", "fallback_models": ["nobody/x", "house/embed"]});
     api.post("/v2/models/aliases", alias).await;

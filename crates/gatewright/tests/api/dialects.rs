@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, future::join_all, stream};
 use serde_json::{Value, json};
 use testkit::{Answer, Upstream};
 
@@ -48,9 +48,10 @@ const COLUMNS: [(&str, &[&str]); 9] = [
     ),
     ("vectors", &["embeddings", "rerank"]),
 ];
-/// How many cases are played at once, and how many on one server: each has an upstream of its own.
-const AT_ONCE: usize = 32;
-const ON_ONE_SERVER: usize = 100;
+/// How many cases are played on one server, each with an upstream of its own, and how many servers there are at once: some
+/// cases wait as long as their upstream tells them to.
+const ON_ONE_SERVER: usize = 50;
+const SERVERS_AT_ONCE: usize = 4;
 
 /// A golden case.
 struct Case {
@@ -76,19 +77,19 @@ async fn golden_cases_hold_through_the_running_server() {
     let cases = cases();
     let mut faults = Vec::new();
     let mut counts: BTreeMap<&str, [usize; COLUMNS.len() + 1]> = BTreeMap::new();
-    for cases in cases.chunks(ON_ONE_SERVER) {
-        for (case, played) in play_all(cases).await {
-            let [through, columns @ ..] = counts.entry(&case.protocol).or_default();
-            for (count, (_, beginnings)) in columns.iter_mut().zip(COLUMNS) {
-                *count += usize::from(beginnings.iter().any(|it| case.name.starts_with(it)));
+    let playing = stream::iter(cases.chunks(ON_ONE_SERVER).map(play_all));
+    let played: Vec<_> = playing.buffer_unordered(SERVERS_AT_ONCE).collect().await;
+    for (case, played) in played.into_iter().flatten() {
+        let [through, columns @ ..] = counts.entry(&case.protocol).or_default();
+        for (count, (_, beginnings)) in columns.iter_mut().zip(COLUMNS) {
+            *count += usize::from(beginnings.iter().any(|it| case.name.starts_with(it)));
+        }
+        match played {
+            Played::Same => *through += 1,
+            Played::Other(fault) => {
+                faults.push(format!("{}/{}: {fault}", case.protocol, case.name));
             }
-            match played {
-                Played::Same => *through += 1,
-                Played::Other(fault) => {
-                    faults.push(format!("{}/{}: {fault}", case.protocol, case.name));
-                }
-                Played::Unsuited => {}
-            }
+            Played::Unsuited => {}
         }
     }
 
@@ -123,9 +124,7 @@ async fn every_dialect_repairs_an_answer_that_misses_its_schema() {
             wire_answer(body.replace(&said, &as_json).as_bytes())
         };
         let answers = vec![saying("{\"n\": \"one\"}"), saying("{\"n\": 1}")];
-        let upstream = Upstream::start(answers).await;
-        let allow = json!([upstream.authority()]).to_string();
-        let server = Server::start_with(&[("GATEWRIGHT_EGRESS__ALLOW", &allow)]);
+        let (server, upstream) = Server::with_upstream(answers).await;
         let api = server.api();
         assert!(register(&api, case, &upstream, "m").await);
         let function = api
@@ -170,16 +169,16 @@ async fn play_all(cases: &[Case]) -> Vec<(&Case, Played)> {
         });
     }
     let allow: Vec<String> = upstreams.iter().map(Upstream::authority).collect();
-    let server = Server::start_with(&[("GATEWRIGHT_EGRESS__ALLOW", &json!(allow).to_string())]);
+    let allow = json!(allow).to_string();
+    // Beside the cases of the other servers, which would wait for it else.
+    let start = move || Server::start_with(&[("GATEWRIGHT_EGRESS__ALLOW", &allow)]);
+    let server = tokio::task::spawn_blocking(start).await.unwrap();
     let api = &server.api();
     let playing = cases
         .iter()
         .zip(&upstreams)
         .map(|(case, upstream)| async move { (case, play(api, case, upstream).await) });
-    stream::iter(playing)
-        .buffer_unordered(AT_ONCE)
-        .collect()
-        .await
+    join_all(playing).await
 }
 
 /// Asks for what the case asks for, and compares what comes of it with what its file says.
@@ -278,6 +277,7 @@ fn compare_whole(expected: &Value, answer: &Answered) -> Result<(), String> {
             &usage["completion_tokens"],
         )?;
     }
+    compare_remarks(&expected["remarks"], &answer.body, &choice["message"])?;
     let calls = choice["message"]["tool_calls"]
         .as_array()
         .cloned()
@@ -285,11 +285,12 @@ fn compare_whole(expected: &Value, answer: &Answered) -> Result<(), String> {
     let calls: Vec<Value> = calls
         .iter()
         .map(|call| {
-            json!([
-                call["id"],
-                call["function"]["name"],
-                call["function"]["arguments"]
-            ])
+            let (called, said) = if call["type"] == "custom" {
+                (&call["custom"], "input")
+            } else {
+                (&call["function"], "arguments")
+            };
+            json!([call["id"], called["name"], called[said]])
         })
         .collect();
     same(
@@ -297,6 +298,16 @@ fn compare_whole(expected: &Value, answer: &Answered) -> Result<(), String> {
         &expected.get("tool_calls").cloned().unwrap_or(json!([])),
         &json!(calls),
     )
+}
+
+/// What was said beside an answer, which stands in it or in its message.
+fn compare_remarks(remarks: &Value, answer: &Value, message: &Value) -> Result<(), String> {
+    let mut remarks = remarks.as_object().into_iter().flatten();
+    remarks.try_for_each(|(name, expected)| {
+        let is_messages = ["annotations", "reasoning_details"].contains(&name.as_str());
+        let place = if is_messages { message } else { answer };
+        same(name, expected, &place[name])
+    })
 }
 
 fn compare_stream(expected: &Value, answer: &Answered) -> Result<(), String> {
@@ -326,6 +337,11 @@ fn compare_stream(expected: &Value, answer: &Answered) -> Result<(), String> {
         .filter_map(|it| it["choices"][0]["delta"]["content"].as_str())
         .collect();
     same("text", &json!(expected_text), &json!(text))?;
+    if let Some(last) = chunks.last() {
+        let remarks = told.iter().find_map(|it| it.get("remarks"));
+        let delta = &last["choices"][0]["delta"];
+        compare_remarks(remarks.unwrap_or(&Value::Null), last, delta)?;
+    }
     let is_done = events.last() == Some(&"[DONE]");
     same(
         "whether it ended in order",

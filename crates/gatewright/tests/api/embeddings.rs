@@ -1,6 +1,12 @@
 //! Embeddings: `interface.md` 6.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use testkit::{Answer, EndingKind, Received, Script, Upstream};
@@ -25,19 +31,6 @@ fn numbered(request: &Received) -> Answer {
         vector
     };
     Answer::embeddings(texts(request).iter().map(vector).collect())
-}
-
-async fn with_upstream(script: impl Into<Script>) -> (Server, Upstream) {
-    let upstream = Upstream::start(script).await;
-    let allow = format!("[\"{}\"]", upstream.authority());
-    let server = Server::start_with(&[
-        ("GATEWRIGHT_EGRESS__ALLOW", &allow),
-        (
-            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-            &upstream.base_url(),
-        ),
-    ]);
-    (server, upstream)
 }
 
 fn reason(answer: &Given) -> &str {
@@ -84,7 +77,7 @@ async fn without_any_configuration_texts_become_vectors() {
 
 #[tokio::test]
 async fn the_span_tells_all_but_the_vectors() {
-    let (server, _upstream) = with_upstream(Script::by(numbered)).await;
+    let (server, _upstream) = Server::with_upstream(Script::by(numbered)).await;
     let api = server.api();
 
     let answer = api
@@ -126,7 +119,7 @@ async fn many_texts_go_out_in_several_requests_and_come_back_in_order() {
         let delay = if first { 400 } else { 100 };
         numbered(request).after(Duration::from_millis(delay))
     });
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
     let texts: Vec<String> = (0..20)
         .map(|number| format!("{number} {}", "x".repeat(149_000)))
@@ -166,7 +159,7 @@ async fn many_texts_go_out_in_several_requests_and_come_back_in_order() {
 
 #[tokio::test]
 async fn a_length_can_be_asked_for_by_the_request_or_by_the_model() {
-    let (server, upstream) = with_upstream(Script::by(numbered)).await;
+    let (server, upstream) = Server::with_upstream(Script::by(numbered)).await;
     let api = server.api();
     api.post(
         "/v2/models/custom",
@@ -211,13 +204,16 @@ async fn what_is_no_answer_is_an_upstream_error() {
             _ => Answer::garbage(),
         },
     );
-    let (server, _upstream) = with_upstream(script).await;
+    let (server, _upstream) = Server::with_upstream(script).await;
     let api = server.api();
 
     for (model, expected) in [
         ("fewer", "the provider answered 2 texts with 1 vectors"),
         ("longer", "the provider answered with vectors of length 4"),
-        ("uneven", "the provider answered with vectors of length 3"),
+        (
+            "uneven",
+            "the provider answered with vectors of length 3 instead of 4",
+        ),
         ("secret", "provider_auth"),
         ("noise", "the provider's answer is not JSON"),
     ] {
@@ -247,9 +243,64 @@ async fn what_is_no_answer_is_an_upstream_error() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_of_no_use_is_paid_for_all_the_same() {
+    let script = Script::by(
+        |request: &Received| match request.json()["model"].as_str().unwrap() {
+            "longer" => Answer::embeddings(vec![vec![0.5; 4], vec![0.5; 4]]),
+            "uneven" => Answer::embeddings(vec![vec![0.5; 4], vec![0.5; 3]]),
+            "uncounted" => Answer::body(200, &json!({"data": [{"index": 0, "embedding": [0.5]}]})),
+            "noise" => Answer::garbage(),
+            _ => numbered(request),
+        },
+    );
+    let (server, upstream) = Server::with_upstream(script).await;
+    let api = server.api();
+    for name in ["longer", "uneven", "uncounted", "noise", "sound"] {
+        let extra = json!({"api_base": upstream.base_url(), "input_cost_per_token": 0.000_001});
+        let model = json!({"name": name, "identifier": format!("house/{name}"), "extra": extra});
+        api.post("/v2/models/custom", model).await;
+    }
+    let ask = async |names: &[&str]| {
+        let with_length = |name| json!({"name": name, "options": {"dimensions": 3}});
+        let model = match names {
+            ["longer", ..] => names.iter().copied().map(with_length).collect(),
+            _ => json!(names),
+        };
+        let body = json!({"input": ["1", "2"], "model": model});
+        let answer = api.post(PATH, body).await;
+        let meta = api.span(&answer).await["meta"].clone();
+        let attempts = meta["models_tried"].as_array().unwrap().iter();
+        let tokens: Vec<Value> = attempts
+            .map(|tried| tried["usage"]["input_tokens"].clone())
+            .collect();
+        let cost = meta["cost"]["generation"].clone();
+        (
+            answer.status.as_u16(),
+            tokens,
+            cost,
+            meta["cost_status"].clone(),
+        )
+    };
+
+    let longer = ask(&["longer", "sound"]).await;
+    let uneven = ask(&["uneven"]).await;
+    let uncounted = ask(&["uncounted"]).await;
+    let noise = ask(&["noise"]).await;
+
+    let spent = |status: u16, tokens: &[u64], cost: f64, how: &str| {
+        let tokens = tokens.iter().map(|count| json!(count)).collect::<Vec<_>>();
+        (status, tokens, json!(cost), json!(how))
+    };
+    assert_eq!(longer, spent(200, &[8, 8], 0.000_016, "exact"));
+    assert_eq!(uneven, spent(502, &[8], 0.000_008, "exact"));
+    assert_eq!(uncounted, spent(502, &[2], 0.000_002, "estimated"));
+    assert_eq!(noise, spent(502, &[0], 0.0, "exact"));
+}
+
+#[tokio::test]
 async fn the_default_model_is_a_configured_one_and_takes_texts_of_8191_tokens() {
     let upstream = Upstream::start(Script::by(|request: &Received| {
-        Answer::embeddings(vec![vec![0.5; 2]; texts(request).len()])
+        Answer::embeddings(vec![vec![0.5; 1536]; texts(request).len()])
     }))
     .await;
     let server = Server::start_with(&[(
@@ -290,16 +341,203 @@ async fn the_default_model_is_a_configured_one_and_takes_texts_of_8191_tokens() 
 }
 
 #[tokio::test]
+async fn the_limit_is_that_of_the_model_that_is_asked() {
+    let upstream = Upstream::start(Script::by(|request: &Received| {
+        if request.json()["model"] == "down" {
+            return Answer::error(500, "no");
+        }
+        Answer::embeddings(vec![vec![0.5; 1536]; texts(request).len()])
+    }))
+    .await;
+    let allow = format!("[\"{}\"]", upstream.authority());
+    let server = Server::start_with(&[
+        ("GATEWRIGHT_EGRESS__ALLOW", &allow),
+        (
+            "GATEWRIGHT_PROVIDERS__OPENAI__API_BASE",
+            &upstream.base_url(),
+        ),
+    ]);
+    let (api, other) = (server.api(), server.api_with(crate::server::BETA));
+    let default = "openai/text-embedding-3-small";
+    let alias = json!({"name": "vectors", "fallback_models": [default]});
+    api.post("/v2/models/aliases", alias).await;
+    let under_another_name = json!({"name": "mine", "identifier": default});
+    api.post("/v2/models/custom", under_another_name).await;
+    let under_its_name = json!({"name": default, "identifier": "openai/long", "extra": {"api_base": upstream.base_url()}});
+    other.post("/v2/models/custom", under_its_name).await;
+    let long = " a".repeat(8192);
+    let asking = |model: Value| json!({"input": ["short", long], "model": model});
+
+    for model in [
+        json!("vectors"),
+        json!("mine"),
+        json!("OpenAI/text-embedding-3-small"),
+        json!(["openai/down", default]),
+    ] {
+        let refused = api.post(PATH, asking(model.clone())).await;
+        assert_eq!(refused.class(), "ContextWindowExceededError", "{model}");
+        assert!(reason(&refused).contains("at index 1 of `input` has 8192 tokens"));
+    }
+    for model in [json!(default), Value::Null] {
+        let answered = other.post(PATH, asking(model)).await;
+        assert_eq!(answered.status, 200, "{answered:?}");
+    }
+    let asked: Vec<Value> = upstream
+        .requests()
+        .iter()
+        .map(|request| request.json()["model"].clone())
+        .collect();
+    assert_eq!(asked, ["down", "long", "long"]);
+}
+
+/// So many texts that each of them takes a request of its own.
+fn long_texts(count: usize) -> Vec<String> {
+    let texts = (0..count).map(|number| format!("{number} {}", "x".repeat(300_000)));
+    texts.collect()
+}
+
+#[tokio::test]
+async fn a_failure_ends_the_requests_that_are_left() {
+    let script = Script::by(|request: &Received| {
+        if texts(request)[0].starts_with("1 ") {
+            return Answer::error(400, "no");
+        }
+        numbered(request).after(Duration::from_secs(4))
+    });
+    let (server, upstream) = Server::with_upstream(script).await;
+    let body = json!({"input": long_texts(8), "model": "house/a"});
+
+    let refused = server.api().post(PATH, body).await;
+
+    assert_eq!(refused.status, 400, "{refused:?}");
+    assert!(upstream.wait_until_idle(Duration::from_secs(3)).await);
+    assert!(
+        upstream.requests().len() <= 4,
+        "no more than were under way"
+    );
+    let left = upstream.endings();
+    assert!(left.iter().any(|ending| ending.kind == EndingKind::Left));
+}
+
+#[tokio::test]
+async fn a_model_that_recovers_is_asked_once_and_then_for_all() {
+    let is_well = Arc::new(AtomicBool::new(false));
+    let script = Script::by({
+        let is_well = is_well.clone();
+        move |request: &Received| {
+            if is_well.load(Ordering::Relaxed) {
+                numbered(request).after(Duration::from_millis(50))
+            } else {
+                Answer::error(500, "no")
+            }
+        }
+    });
+    let (server, upstream) = Server::with_upstream(script).await;
+    let api = server.api();
+    for _ in 0..5 {
+        let failed = api
+            .post(PATH, json!({"input": "1", "model": "house/a"}))
+            .await;
+        assert_eq!(failed.status, 502);
+    }
+    is_well.store(true, Ordering::Relaxed);
+    let body = json!({"input": long_texts(6), "model": "house/a"});
+    let rests = api.post(PATH, body.clone()).await;
+    assert_eq!(upstream.requests().len(), 5, "it is left alone");
+    // The first pause is 5 s, give or take a fifth.
+    tokio::time::sleep(Duration::from_millis(6100)).await;
+
+    let answer = api.post(PATH, body).await;
+
+    assert_eq!(rests.status, 502);
+    assert_eq!(api.span(&rests).await["meta"]["attempts"], 1);
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(answer.body["data"].as_array().unwrap().len(), 6);
+    assert_eq!(upstream.requests().len(), 11);
+}
+
+#[tokio::test]
+async fn the_default_models_vectors_have_1536_dimensions_or_as_many_as_were_asked_for() {
+    let upstream = Upstream::start(Script::by(numbered)).await;
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
+            &upstream.base_url(),
+        ),
+        ("GATEWRIGHT_MODELS__DEFAULT_EMBEDDING", "house/e"),
+    ]);
+    let api = server.api();
+
+    let by_default = api.post(PATH, json!({"input": "1"})).await;
+    let by_name = api
+        .post(PATH, json!({"input": "1", "model": "house/e"}))
+        .await;
+    let door = "/v2/openai/embeddings";
+    let asked_for = api.post(door, json!({"input": "1", "dimensions": 3})).await;
+
+    assert_eq!(
+        (by_default.status.as_u16(), reason(&by_default)),
+        (
+            502,
+            "the provider answered with vectors of length 2 instead of 1536"
+        )
+    );
+    assert_eq!(by_name.status, 200);
+    assert_eq!(
+        asked_for.body["data"][0]["embedding"],
+        json!([1.0, 0.1, 0.1])
+    );
+}
+
+#[tokio::test]
+async fn a_model_that_does_something_else_is_refused() {
+    let server = Server::start();
+    let api = server.api();
+    let texts = json!([{"text": "a"}]);
+    let chat = json!([{"role": "user", "content": "hi"}]);
+    let definition = json!({"name": "f", "instructions": "x", "model": "offline/embed"});
+
+    for (path, body) in [
+        (PATH, json!({"input": "a", "model": "offline/echo"})),
+        (
+            "/v2/openai/embeddings",
+            json!({"input": "a", "model": "offline/rerank"}),
+        ),
+        (
+            "/v2/rerank",
+            json!({"query": "a", "documents": texts, "model": "offline/json"}),
+        ),
+        (
+            "/v2/openai/chat/completions",
+            json!({"messages": chat, "model": "offline/embed"}),
+        ),
+        ("/v2/call", definition),
+    ] {
+        let answer = api.post(path, body).await;
+
+        assert_eq!(
+            (answer.status.as_u16(), answer.class()),
+            (400, "BadRequestError"),
+            "{path}"
+        );
+        assert!(
+            reason(&answer).starts_with("the offline provider has no model `"),
+            "{answer:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn vectors_of_two_models_are_never_mixed() {
     let script = Script::by(|request: &Received| {
         let is_first = request.json()["model"] == "first";
         if is_first && texts(request)[0].starts_with("2 ") {
-            return Answer::error(500, "no");
+            return Answer::error(500, "no").after(Duration::from_secs(1));
         }
         let number = if is_first { 1.0 } else { 2.0 };
         Answer::embeddings(vec![vec![number]; texts(request).len()])
     });
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
     let texts: Vec<String> = (0..4)
         .map(|number| format!("{number} {}", "x".repeat(149_000)))
@@ -346,7 +584,7 @@ async fn a_short_failure_is_waited_out_and_a_refusal_is_told() {
         Answer::error(400, "input too strange"),
         Answer::error(429, "slow down").header("retry-after", "30"),
     ];
-    let (server, upstream) = with_upstream(Vec::from(script)).await;
+    let (server, upstream) = Server::with_upstream(Vec::from(script)).await;
     let api = server.api();
     let ask = async || {
         api.post(PATH, json!({"input": "1", "model": "house/a"}))
@@ -374,7 +612,7 @@ async fn a_short_failure_is_waited_out_and_a_refusal_is_told() {
 
 #[tokio::test]
 async fn what_kind_a_model_is_decides_whether_it_can_be_asked() {
-    let (server, upstream) = with_upstream(Script::by(numbered)).await;
+    let (server, upstream) = Server::with_upstream(Script::by(numbered)).await;
     let api = server.api();
     for kind in ["llm", "embedding", "image"] {
         let body = json!({"name": kind, "identifier": "openai/tiny", "api_key": "k", "type": kind,
@@ -407,7 +645,7 @@ async fn what_kind_a_model_is_decides_whether_it_can_be_asked() {
 
 #[tokio::test]
 async fn an_alias_is_answered_under_its_own_name() {
-    let (server, _upstream) = with_upstream(Script::by(numbered)).await;
+    let (server, _upstream) = Server::with_upstream(Script::by(numbered)).await;
     let api = server.api();
     let body = json!({"name": "vectors", "fallback_models": ["house/embed"]});
     api.post("/v2/models/aliases", body).await;
@@ -446,7 +684,12 @@ async fn what_are_no_texts_is_refused() {
             json!(["body", "input", 1]),
             "string_type",
         ),
-        (json!({"input": 3}), json!(["body", "input"]), "value_error"),
+        (json!({"input": 3}), json!(["body", "input"]), "string_type"),
+        (
+            json!({"input": {"a": 1}}),
+            json!(["body", "input"]),
+            "string_type",
+        ),
         (
             json!({"input": "a", "model": 3}),
             json!(["body", "model"]),
@@ -473,7 +716,7 @@ async fn what_are_no_texts_is_refused() {
 async fn tokens_are_counted_where_the_provider_gives_none() {
     let rows = json!([{"embedding": [1.0]}, {"embedding": [0.0]}]);
     let answer = Answer::body(200, &json!({"data": rows}));
-    let (server, _upstream) = with_upstream(answer).await;
+    let (server, _upstream) = Server::with_upstream(answer).await;
     let api = server.api();
 
     let answer = api
@@ -492,7 +735,7 @@ async fn tokens_are_counted_where_the_provider_gives_none() {
 
 #[tokio::test]
 async fn a_client_who_leaves_takes_the_upstream_request_along() {
-    let (server, upstream) = with_upstream(Script::by(|request| {
+    let (server, upstream) = Server::with_upstream(Script::by(|request| {
         numbered(request).after(Duration::from_secs(30))
     }))
     .await;

@@ -2,7 +2,7 @@
 //! `docs/structured-output.md`.
 
 use serde_json::{Value, json};
-use testkit::{Answer, Received, Script, Upstream};
+use testkit::{Answer, Received, Script};
 
 use crate::{docs, server::Server};
 
@@ -108,11 +108,7 @@ fn host(request: &Received) -> Answer {
 
 #[tokio::test]
 async fn faulty_answers_become_the_value_or_an_error_on_every_rung() {
-    let upstream = Upstream::start(Script::by(host)).await;
-    let server = Server::start_with(&[(
-        "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-        &upstream.base_url(),
-    )]);
+    let (server, _upstream) = Server::with_upstream(Script::by(host)).await;
     let api = server.api();
     let head = RUNGS.map(|rung| format!(" `{rung}` |")).concat();
     let mut rows = vec![

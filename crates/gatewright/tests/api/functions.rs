@@ -880,9 +880,7 @@ async fn changes_at_once_form_one_line() {
 async fn a_deleted_function_is_gone_and_its_spans_stay() {
     let server = Server::start();
     let api = server.api();
-    let function = api
-        .function(json!({"name": "f", "instructions": "x", "model": "offline/echo"}))
-        .await;
+    let function = api.echo().await;
     let called = api.call(&function, json!({"input": "hi"})).await;
     let path = path(&function);
 

@@ -28,9 +28,7 @@ async fn the_open_routes_need_no_token() {
 async fn metrics_count_calls() {
     let server = Server::start();
     let api = server.api();
-    let function = api
-        .function(json!({"name": "f", "instructions": "x", "model": "offline/echo"}))
-        .await;
+    let function = api.echo().await;
     api.call(&function, json!({"input": "hi"})).await;
 
     let metrics = server.api_with("").get("/metrics").await;

@@ -7,15 +7,6 @@ use testkit::{Answer, EndingKind, Received, Script, Upstream};
 
 use crate::server::{Api, Server};
 
-async fn with_upstream(script: impl Into<Script>) -> (Server, Upstream) {
-    let upstream = Upstream::start(script).await;
-    let server = Server::start_with(&[(
-        "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-        &upstream.base_url(),
-    )]);
-    (server, upstream)
-}
-
 fn number() -> Value {
     json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
 }
@@ -41,7 +32,7 @@ async fn a_host_is_asked_one_rung_lower_until_it_takes_one() {
             Answer::text(r#"{"n": 1}"#)
         }
     });
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
     let one_try = json!({"invocation.structured_generation.max_attempts": 1});
     let function = structured(&api, json!("house/tiny"), one_try).await;
@@ -92,7 +83,7 @@ async fn a_model_that_breaks_its_promise_is_asked_one_rung_lower() {
             Answer::tool_call("f", r#"{"n": 1}"#)
         }
     });
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
     let function = structured(&api, json!("house/tiny"), json!({})).await;
 
@@ -151,7 +142,7 @@ async fn a_faithful_model_gets_the_schema_in_its_strict_form() {
 
 #[tokio::test]
 async fn what_was_mended_is_told() {
-    let (server, upstream) = with_upstream(Answer::text(
+    let (server, upstream) = Server::with_upstream(Answer::text(
         "The value is {\"n\": 12345678901234567890,} as asked.",
     ))
     .await;
@@ -180,7 +171,7 @@ async fn xml_is_turned_into_the_value_and_repaired_as_xml() {
         Answer::text("<answer><n>one</n></answer>"),
         Answer::text("Here:\n```xml\n<answer>\n  <n>1</n>\n</answer>\n```"),
     ];
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
     let function = structured(
         &api,
@@ -230,7 +221,7 @@ async fn a_slow_model_is_hedged_and_the_loser_is_cancelled_and_booked() {
             Answer::text("quick").usage(3, 2)
         }
     });
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
     let function = api
         .function(json!({
@@ -269,7 +260,8 @@ async fn a_slow_model_is_hedged_and_the_loser_is_cancelled_and_booked() {
 
 #[tokio::test]
 async fn a_dead_model_is_left_alone_after_a_while() {
-    let (server, upstream) = with_upstream(Script::by(|_| Answer::error(500, "dead"))).await;
+    let (server, upstream) =
+        Server::with_upstream(Script::by(|_| Answer::error(500, "dead"))).await;
     let api = server.api();
     let function = api
         .function(json!({"name": "f", "instructions": "x", "model": "house/dead"}))
@@ -297,7 +289,7 @@ async fn a_dead_model_is_left_alone_after_a_while() {
 
 #[tokio::test]
 async fn a_model_that_asks_for_a_long_rest_gets_it() {
-    let (server, upstream) = with_upstream(Script::by(|_| {
+    let (server, upstream) = Server::with_upstream(Script::by(|_| {
         Answer::error(429, "slow down").header("retry-after", "30")
     }))
     .await;
@@ -339,7 +331,7 @@ async fn what_becomes_of_a_hedge_harms_nobody() {
             _ => Answer::error(500, "broken"),
         },
     );
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
 
     for others in [["nobody/knows"], ["house/strict"], ["house/broken"]] {
@@ -365,7 +357,7 @@ async fn a_hedged_model_is_no_fallback_any_more() {
             _ => Answer::error(401, "no key"),
         },
     );
-    let (server, upstream) = with_upstream(script).await;
+    let (server, upstream) = Server::with_upstream(script).await;
     let api = server.api();
     let function = hedged(&api, &["house/locked"]).await;
 
@@ -382,17 +374,11 @@ async fn a_hedged_model_is_no_fallback_any_more() {
 
 #[tokio::test]
 async fn no_wait_outlasts_the_call() {
-    let upstream = Upstream::start(Script::by(|_| {
-        Answer::error(429, "wait").header("retry-after", "4")
-    }))
+    let (server, _upstream) = Server::with_upstream_and(
+        Script::by(|_| Answer::error(429, "wait").header("retry-after", "4")),
+        &[("GATEWRIGHT_CALLS__TIMEOUT_SECONDS", "2")],
+    )
     .await;
-    let server = Server::start_with(&[
-        (
-            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-            &upstream.base_url(),
-        ),
-        ("GATEWRIGHT_CALLS__TIMEOUT_SECONDS", "2"),
-    ]);
     let api = server.api();
     let function = api
         .function(json!({"name": "f", "instructions": "x", "model": "house/busy"}))

@@ -447,10 +447,6 @@ async fn what_cannot_be_called_is_said_at_the_call() {
 async fn a_registration_that_cannot_be_used_is_kept_with_a_warning() {
     let server = Server::start();
     let api = server.api();
-    let warning = |answer: &Answered| {
-        let warning = answer.headers.get("x-gatewright-warning");
-        warning.map(|warning| warning.to_str().unwrap().to_owned())
-    };
     let cases = [
         (
             json!({"name": "a", "identifier": "openai/m", "extra": {"protocol": "morse"}}),
@@ -505,11 +501,10 @@ async fn a_project_may_use_what_the_operator_lists_and_what_it_pays_for_itself()
         ),
     ]);
     let api = server.api();
-    api.post(
-        "/v2/models/custom",
-        json!({"name": "mine", "identifier": "local/big"}),
-    )
-    .await;
+    let mine = json!({"name": "mine", "identifier": "local/big"});
+    let mine = api.post("/v2/models/custom", mine).await;
+    let warning = mine.headers["x-gatewright-warning"].to_str().unwrap();
+    assert!(warning.contains("`projects.alpha.models`"), "{warning}");
     let paid = json!({"name": "paid", "identifier": "local/huge", "api_key": "k", "extra": {"api_base": upstream.base_url()}});
     api.post("/v2/models/custom", paid).await;
     let ask = async |api: &crate::server::Api, model: Value| {
@@ -585,11 +580,7 @@ async fn a_refused_key_gives_way_to_another_one() {
 #[tokio::test]
 async fn a_model_of_images_answers_with_images_alone() {
     let made = json!({"created": 1, "data": [{"url": "https://h/1.png"}, {"b64_json": "aGk="}]});
-    let upstream = Upstream::start(Answer::body(200, &made)).await;
-    let server = Server::start_with(&[(
-        "GATEWRIGHT_EGRESS__ALLOW",
-        &format!("[\"{}\"]", upstream.authority()),
-    )]);
+    let (server, upstream) = Server::with_upstream(Answer::body(200, &made)).await;
     let api = server.api();
     let model = json!({
         "name": "painter", "identifier": "openai/paint-1", "type": "image",
@@ -612,6 +603,355 @@ async fn a_model_of_images_answers_with_images_alone() {
     assert_eq!(sent.path, "/v1/images/generations");
     let expected = json!({"model": "paint-1", "prompt": "A picture of:\n\na cat", "size": "64x64"});
     assert_eq!(sent.json(), expected);
+}
+
+fn warning(answer: &Answered) -> Option<String> {
+    let warning = answer.headers.get("x-gatewright-warning");
+    warning.map(|warning| warning.to_str().unwrap().to_owned())
+}
+
+/// Everything that was said to an upstream after so many requests, heads and bodies.
+fn heard(upstream: &Upstream, after: usize) -> String {
+    let requests = upstream.requests();
+    let heard = requests.iter().skip(after);
+    let heard =
+        heard.map(|request| format!("{request:?} {}", String::from_utf8_lossy(&request.body)));
+    heard.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn no_change_of_a_setting_takes_a_key_to_another_host() {
+    let home = Upstream::start(Answer::text("hi")).await;
+    let elsewhere = Upstream::start(Answer::text("hi")).await;
+    let port = |upstream: &Upstream| upstream.authority().rsplit_once(':').unwrap().1.to_owned();
+    let template = format!("http://{{resource}}:{}", port(&home));
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_EGRESS__ALLOW",
+            &format!("[\"{}\", \"{}\"]", home.authority(), elsewhere.authority()),
+        ),
+        ("GATEWRIGHT_PROVIDERS__AZURE__API_BASE", &template),
+        ("GATEWRIGHT_PROVIDERS__AZURE__RESOURCE", "localhost"),
+    ]);
+    let api = server.api();
+    let token =
+        json!({"tenant_id": "t", "client_id": "c", "client_secret": "sk-canary"}).to_string();
+    let at_home = format!("http://{}", home.authority());
+    let its_tokens = format!("http://{}/token", home.authority());
+    let their_tokens = format!("http://{}/token", elsewhere.authority());
+    let places = "http://127.0.0.1:{port}/v1";
+    let cases = [
+        (
+            json!({"identifier": "azure/m", "api_key": "sk-canary", "extra": {"resource": "localhost"}}),
+            json!({"extra": {"resource": "2130706433"}}),
+        ),
+        (
+            json!({"identifier": "openai/m", "api_key": "sk-canary", "extra": {"api_base": places, "port": port(&home)}}),
+            json!({"extra": {"api_base": places, "port": port(&elsewhere)}}),
+        ),
+        (
+            json!({"identifier": "openai/m", "api_key": "sk-canary", "extra": {"api_base": places}}),
+            json!({"extra": {"api_base": places, "port": port(&elsewhere)}}),
+        ),
+        (
+            json!({"identifier": "azure/m", "api_key": token, "extra": {"api_base": at_home, "token_url": its_tokens}}),
+            json!({"extra": {"api_base": at_home, "token_url": their_tokens}}),
+        ),
+        (
+            json!({"identifier": "azure/m", "api_key": token, "extra": {"api_base": at_home, "token_url": its_tokens}}),
+            json!({"extra": {"api_base": at_home, "token_url": its_tokens, "protocol": "openai"}}),
+        ),
+        (
+            json!({"identifier": "azure/m", "api_key": token, "extra": {"api_base": at_home, "token_url": its_tokens}}),
+            json!({"identifier": "openai/m"}),
+        ),
+    ];
+
+    let mut leaks = Vec::new();
+    for (index, (mut model, change)) in cases.into_iter().enumerate() {
+        let name = format!("m{index}");
+        let before = (home.requests().len(), elsewhere.requests().len());
+        model["name"] = json!(name);
+        let model = api.post("/v2/models/custom", model).await.body;
+        let changed = api.patch(&path(&model), change.clone()).await;
+        let function = json!({"name": name, "instructions": "x", "model": name});
+        api.call(&api.function(function).await, json!({})).await;
+
+        let said = [heard(&home, before.0), heard(&elsewhere, before.1)].concat();
+        let is_told = warning(&changed).is_some_and(|it| it.contains("its key was dropped"));
+        if said.contains("canary") || !is_told {
+            leaks.push(format!("{change}: told {is_told}, sent {said}"));
+        }
+    }
+    assert!(leaks.is_empty(), "{leaks:#?}");
+    assert!(!elsewhere.requests().is_empty() && !home.requests().is_empty());
+}
+
+#[tokio::test]
+async fn neither_a_call_nor_an_alias_takes_a_key_along() {
+    let home = Upstream::start(Answer::text("hi")).await;
+    let elsewhere = Upstream::start(Answer::text("hi")).await;
+    let allow = [home.authority(), elsewhere.authority()];
+    let server = Server::start_with(&[
+        ("GATEWRIGHT_EGRESS__ALLOW", &format!("{allow:?}")),
+        (
+            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
+            &elsewhere.base_url(),
+        ),
+    ]);
+    let api = server.api();
+    let steering = json!({
+        "api_base": elsewhere.base_url(), "base_url": elsewhere.base_url(), "token_url": elsewhere.base_url(),
+        "resource": "evil", "api_key": "k", "headers": {"host": elsewhere.authority()}, "extra": {"api_base": elsewhere.base_url()},
+    });
+    api.model("mine", &home.base_url()).await;
+    let alias = json!({"name": "best", "fallback_models": ["mine"]});
+    let alias = api.post("/v2/models/aliases", alias).await.body;
+    let ask = async |name: &str, model: Value| {
+        let function = json!({"name": name, "instructions": "x", "model": model});
+        api.call(&api.function(function).await, json!({})).await
+    };
+
+    let steered = ask("a", json!({"name": "best", "options": steering})).await;
+    let alias = format!("/v2/models/aliases/{}", alias["id"].as_str().unwrap());
+    api.patch(&alias, json!({"fallback_models": ["house/x"]}))
+        .await;
+    let moved = ask("b", json!("best")).await;
+
+    assert_eq!((steered.status.as_u16(), moved.status.as_u16()), (200, 200));
+    let key = home.requests()[0]
+        .header("authorization")
+        .map(str::to_owned);
+    assert_eq!(key.as_deref(), Some("Bearer sk-of-the-custom-model"));
+    assert_eq!(elsewhere.requests().len(), 1);
+    assert!(!heard(&elsewhere, 0).contains("sk-of-the-custom-model"));
+}
+
+#[tokio::test]
+async fn a_change_that_leads_nowhere_else_keeps_the_key() {
+    let home = Upstream::start(Answer::text("hi")).await;
+    let server = Server::start_with(&[(
+        "GATEWRIGHT_EGRESS__ALLOW",
+        &format!("[\"{}\"]", home.authority()),
+    )]);
+    let api = server.api();
+    let model = api.model("mine", &home.base_url()).await;
+    let function = json!({"name": "f", "instructions": "x", "model": "mine"});
+    let function = api.function(function).await;
+
+    for extra in [
+        json!({"api_base": home.base_url(), "timeout_seconds": 9}),
+        json!({"api_base": home.base_url(), "timeout_seconds": "soon"}),
+        json!({"api_base": format!("{}/", home.base_url()), "region": "here"}),
+        json!({"api_base": home.base_url(), "protocol": "mistral"}),
+    ] {
+        let changed = api.patch(&path(&model), json!({"extra": extra})).await;
+        let warning = warning(&changed).unwrap_or_default();
+        assert!(!warning.contains("key"), "{warning}");
+    }
+    let renamed = json!({"identifier": "groq/other", "type": "llm"});
+    assert_eq!(warning(&api.patch(&path(&model), renamed).await), None);
+    assert_eq!(api.call(&function, json!({})).await.status, 200);
+    assert_eq!(
+        home.requests()[0].header("authorization"),
+        Some("Bearer sk-of-the-custom-model")
+    );
+}
+
+#[tokio::test]
+async fn the_operators_key_is_lent_for_the_model_of_the_identifier_alone() {
+    let upstream = Upstream::start(Answer::text("hi")).await;
+    let at_home = format!("http://{}", upstream.authority());
+    let server = Server::start_with(&[
+        ("GATEWRIGHT_PROVIDERS__AZURE__API_BASE", &at_home),
+        ("AZURE_OPENAI_API_KEY", "sk-of-the-operator"),
+        ("GATEWRIGHT_PROVIDERS__VERTEX__API_BASE", &at_home),
+        ("GATEWRIGHT_PROVIDERS__VERTEX__REGION", "global"),
+        ("GATEWRIGHT_PROVIDERS__VERTEX__PROJECT", "the-operators"),
+        ("VERTEX_CREDENTIALS", "ya29.of-the-operator"),
+        (
+            "GATEWRIGHT_PROJECTS__ALPHA__MODELS",
+            "[\"azure/small\", \"vertex/*\"]",
+        ),
+    ]);
+    let api = server.api();
+    let cases = [
+        (
+            json!({"name": "big", "identifier": "azure/small", "extra": {"deployment": "big"}}),
+            "`extra.deployment`",
+        ),
+        (
+            json!({"name": "theirs", "identifier": "vertex/small", "extra": {"project": "theirs"}}),
+            "`extra.project`",
+        ),
+    ];
+
+    for (model, word) in cases {
+        let name = model["name"].clone();
+        let registered = api.post("/v2/models/custom", model).await;
+        let function = json!({"name": name, "instructions": "x", "model": name});
+        let called = api.call(&api.function(function).await, json!({})).await;
+
+        assert_eq!(registered.status, 200);
+        let warned = warning(&registered).unwrap();
+        assert!(warned.contains(word), "{warned}");
+        assert_eq!(called.class(), "BadRequestError");
+        let reason = called.body["detail"]["reason"].as_str().unwrap();
+        assert!(reason.contains(word), "{reason}");
+    }
+    assert!(upstream.requests().is_empty());
+    let own = json!({"name": "own", "identifier": "azure/small", "api_key": "mine", "extra": {"deployment": "big"}});
+    assert_eq!(warning(&api.post("/v2/models/custom", own).await), None);
+    let function = json!({"name": "own", "instructions": "x", "model": "own"});
+    let called = api.call(&api.function(function).await, json!({})).await;
+    assert_eq!(called.status, 200, "{called:?}");
+    let sent = &upstream.requests()[0];
+    assert_eq!(
+        (sent.header("api-key"), &sent.json()["model"]),
+        (Some("mine"), &json!("big"))
+    );
+}
+
+#[tokio::test]
+async fn lists_of_models_are_read_in_any_case_and_say_what_they_leave_out() {
+    let server = Server::start_with(&[
+        ("GATEWRIGHT_PROJECTS__ALPHA__MODELS", "[\"Offline/ECHO\"]"),
+        ("GATEWRIGHT_PROJECTS__BETA__MODELS", "[\"offline/*\"]"),
+        ("GATEWRIGHT_PROJECTS__GAMMA__MODELS", "[\"*\"]"),
+        ("GATEWRIGHT_OBSERVER__JUDGE", "offline/json"),
+    ]);
+    let api = server.api();
+    let function = json!({"name": "f", "instructions": "x", "model": "offline/echo"});
+    let function = api.function(function).await;
+
+    let called = api.call(&function, json!({"input": "hi"})).await;
+
+    assert_eq!(called.status, 200, "{called:?}");
+    let warnings = server.logged("WARN");
+    let said: Vec<(&str, &str)> = warnings
+        .iter()
+        .filter_map(|line| {
+            let message = line["message"]
+                .as_str()
+                .or(line["fields"]["message"].as_str())?;
+            let (key, _) = message.strip_prefix('`')?.split_once('`')?;
+            let project = line["project.name"]
+                .as_str()
+                .or(line["fields"]["project.name"].as_str())?;
+            Some((project, key))
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ("alpha", "projects.alpha.models"),
+            ("gamma", "projects.gamma")
+        ],
+        "{warnings:?}"
+    );
+}
+
+#[tokio::test]
+async fn images_that_nobody_counted_cost_what_is_billed_by_the_image_exactly() {
+    let made = json!({"created": 1, "data": [{"url": "https://h/1.png"}, {"b64_json": "aGk="}]});
+    let upstream = Upstream::start(Answer::body(200, &made)).await;
+    let server = Server::start_with(&[(
+        "GATEWRIGHT_EGRESS__ALLOW",
+        &format!("[\"{}\"]", upstream.authority()),
+    )]);
+    let api = server.api();
+    let cost = async |name: &str, mut extra: Value| {
+        extra["api_base"] = json!(upstream.base_url());
+        let model =
+            json!({"name": name, "identifier": "openai/paint-1", "type": "image", "extra": extra});
+        api.post("/v2/models/custom", model).await;
+        let function = json!({"name": name, "instructions": "A cat", "model": name});
+        let function = api.function(function).await;
+        let called = api.call(&function, json!({})).await;
+        let meta = api.span(&called).await["meta"].clone();
+        let kinds = meta["models_tried"][0]["usage_kinds"].clone();
+        (
+            meta["cost"]["generation"].clone(),
+            meta["cost_status"].clone(),
+            kinds,
+        )
+    };
+
+    let by_image = cost("a", json!({"cost_per_image": 0.04})).await;
+    let by_token = cost("b", json!({"output_cost_per_token": 0.1})).await;
+    let both = cost(
+        "c",
+        json!({"cost_per_image": 0.04, "output_cost_per_token": 0.1}),
+    )
+    .await;
+    let unknown = cost("d", json!({})).await;
+
+    let images = json!({"images": 2});
+    let told = |cost: f64, status: &str| (json!(cost), json!(status), images.clone());
+    assert_eq!(by_image, told(0.08, "exact"));
+    assert_eq!(by_token, told(0.0, "estimated"));
+    assert_eq!(both, told(0.08, "estimated"));
+    assert_eq!(unknown, told(0.0, "unknown"));
+}
+
+#[tokio::test]
+async fn a_model_of_images_is_told_instructions_and_input_and_given_its_media() {
+    let made = json!({"created": 1, "data": [{"url": "https://h/1.png"}]});
+    let upstream = Upstream::start(Answer::body(200, &made)).await;
+    let server = Server::start_with(&[(
+        "GATEWRIGHT_EGRESS__ALLOW",
+        &format!("[\"{}\"]", upstream.authority()),
+    )]);
+    let api = server.api();
+    let model = json!({
+        "name": "painter", "identifier": "openai/paint-1", "type": "image", "extra": {"api_base": upstream.base_url()},
+    });
+    api.post("/v2/models/custom", model).await;
+    let paint = async |more: Value| {
+        let mut body = json!({"name": "paint", "instructions": "A red fox", "model": "painter"});
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        api.post("/v2/call", body).await
+    };
+    let png = "data:image/png;base64,UE5H";
+    let wav = "data:audio/wav;base64,UklGRg==";
+
+    let alone = paint(json!({})).await;
+    let examples = json!([{"input": "q", "output": "a"}]);
+    let schema = json!({"type": "object"});
+    let demanded =
+        paint(json!({"input": "x", "examples": examples, "output_schema": schema})).await;
+    let edited = paint(json!({"input": {"p": "hat", "_image_media_input": png}})).await;
+    let of_sound = paint(json!({"input": {"_audio_media_input": wav}})).await;
+
+    let asked = upstream.requests();
+    assert_eq!(asked.len(), 3);
+    assert_eq!(asked[0].json()["prompt"], "A red fox");
+    assert_eq!(asked[1].json()["prompt"], "A red fox\n\nx");
+    assert_eq!(asked[2].path, "/v1/images/edits");
+    let form = String::from_utf8_lossy(&asked[2].body);
+    for part in [
+        "name=\"prompt\"\r\n\r\nA red fox\n\n{\"p\":\"hat\"}\r\n",
+        "name=\"image\"; filename=\"image-0.png\"\r\ncontent-type: image/png\r\n\r\nPNG\r\n",
+    ] {
+        assert!(form.contains(part), "{form}");
+    }
+    for answer in [alone, demanded, edited] {
+        let expected = json!([200, ["https://h/1.png"], null]);
+        let found = json!([
+            answer.status.as_u16(),
+            answer.body["images"],
+            answer.body["json_payload"]
+        ]);
+        assert_eq!(found, expected, "{answer:?}");
+    }
+    assert_eq!(of_sound.class(), "BadRequestError");
+    assert_eq!(
+        of_sound.body["detail"]["reason"],
+        "sound (`data:audio/wav;base64`) cannot be sent to the model `painter`: it makes images, and takes nothing of \
+         that kind beside the text"
+    );
 }
 
 fn names(page: &Value) -> Vec<&str> {
@@ -730,18 +1070,110 @@ async fn at_another_address_only_what_the_operator_names_is_listed() {
 #[tokio::test]
 async fn a_project_sees_the_configured_models_that_it_may_use() {
     let server = Server::start_with(&[("GATEWRIGHT_PROJECTS__ALPHA__MODELS", "[\"offline/e*\"]")]);
-    let api = server.api();
+    let (api, beta) = (server.api(), server.api_with(crate::server::BETA));
 
     let page = api.get("/v2/models?limit=1").await.body;
+    let door = api.get("/v2/openai/models").await.body;
 
     assert_eq!(
         (&page["meta"]["total_count"], names(&page)),
         (&json!(2), vec!["offline/echo"])
     );
-    let beta = server
-        .api_with(crate::server::BETA)
-        .get("/v2/models")
-        .await
-        .body;
-    assert_eq!(beta["meta"]["total_count"], 4);
+    let ids = |list: &Value| -> Vec<Value> {
+        let items = list["data"].as_array().unwrap();
+        items.iter().map(|item| item["id"].clone()).collect()
+    };
+    assert_eq!(ids(&door), ["offline/echo", "offline/embed"]);
+    let read = async |api: &crate::server::Api, model: &str| {
+        let path = format!("/v2/openai/models/offline/{model}");
+        api.get(&path).await.status.as_u16()
+    };
+    assert_eq!(
+        (read(&api, "echo").await, read(&api, "json").await),
+        (200, 404)
+    );
+    let of_beta = beta.get("/v2/models").await.body;
+    assert_eq!(of_beta["meta"]["total_count"], 4);
+    let of_beta = beta.get("/v2/openai/models").await.body;
+    assert_eq!((ids(&of_beta).len(), read(&beta, "json").await), (4, 200));
+}
+
+#[tokio::test]
+async fn a_name_of_a_provider_that_a_project_has_taken_is_listed_once() {
+    let server = Server::start();
+    let api = server.api();
+    let body = json!({"name": "offline/echo", "identifier": "any/thing", "extra": {"api_base": "https://api.example/v1"}});
+    api.post("/v2/models/custom", body).await;
+
+    let door = api.get("/v2/openai/models").await.body;
+
+    let items = door["data"].as_array().unwrap();
+    let owners = items.iter().filter(|item| item["id"] == "offline/echo");
+    let owners: Vec<&Value> = owners.map(|item| &item["owned_by"]).collect();
+    assert_eq!(owners, ["any"]);
+}
+
+#[tokio::test]
+async fn a_key_opens_no_host_of_the_operators_that_asks_for_none() {
+    let private = Upstream::start(Answer::text("hi")).await;
+    let server = Server::start_with(&[
+        ("GATEWRIGHT_PROVIDERS__MINE__API_BASE", &private.base_url()),
+        ("GATEWRIGHT_PROJECTS__ALPHA__MODELS", "[\"mine/ok\"]"),
+    ]);
+    let api = server.api();
+    for name in ["ok", "forbidden"] {
+        let model = json!({"name": name, "identifier": format!("mine/{name}"), "api_key": "junk"});
+        api.post("/v2/models/custom", model).await;
+    }
+    let ask = async |name: &str| {
+        let function = json!({"name": name, "instructions": "x", "model": name});
+        api.call(&api.function(function).await, json!({})).await
+    };
+
+    let (allowed, forbidden) = (ask("ok").await, ask("forbidden").await);
+
+    assert_eq!(allowed.status, 200, "{allowed:?}");
+    assert_eq!(forbidden.class(), "BadRequestError");
+    assert_eq!(private.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn servers_on_this_machine_are_the_operators_to_open() {
+    let server = Server::start_with(&[]);
+    let api = server.api();
+    let function = async |model: Value| {
+        api.post("/v2/models/custom", model.clone()).await;
+        let function = json!({"name": model["name"], "instructions": "x", "model": model["name"]});
+        api.function(function).await
+    };
+    let local = json!({"name": "local", "identifier": "vllm/any"});
+    let function = function(local).await;
+
+    let called = api.call(&function, json!({})).await;
+
+    assert_eq!(called.class(), "BadRequestError", "{called:?}");
+}
+
+#[tokio::test]
+async fn one_accounts_limit_is_not_anothers() {
+    let upstream = Upstream::start(Script::by(|request| {
+        match request.header("authorization") {
+            Some("Bearer first") => Answer::error(429, "slow down").header("retry-after", "40"),
+            _ => Answer::text("hi"),
+        }
+    }))
+    .await;
+    let allow = format!("[\"{}\"]", upstream.authority());
+    let server = Server::start_with(&[("GATEWRIGHT_EGRESS__ALLOW", &allow)]);
+    let api = server.api();
+    for (name, key) in [("a", "first"), ("b", "second")] {
+        let extra = json!({"api_base": upstream.base_url()});
+        let model = json!({"name": name, "identifier": "host/m", "api_key": key, "extra": extra});
+        api.post("/v2/models/custom", model).await;
+    }
+    let function = json!({"name": "f", "instructions": "x", "model": ["a", "b"]});
+
+    let called = api.call(&api.function(function).await, json!({})).await;
+
+    assert_eq!(called.status, 200, "{called:?}");
 }

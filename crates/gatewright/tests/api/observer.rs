@@ -17,15 +17,7 @@ fn host(request: &Received) -> Answer {
 }
 
 async fn with_judge(script: Script) -> (Server, Upstream) {
-    let upstream = Upstream::start(script).await;
-    let server = Server::start_with(&[
-        (
-            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-            &upstream.base_url(),
-        ),
-        ("GATEWRIGHT_OBSERVER__JUDGE", "house/judge"),
-    ]);
-    (server, upstream)
+    Server::with_upstream_and(script, &[("GATEWRIGHT_OBSERVER__JUDGE", "house/judge")]).await
 }
 
 async fn function(api: &Api) -> Value {

@@ -16,15 +16,11 @@ const MODELS: &str = "/v2/openai/models";
 
 /// A server whose provider `house` is the upstream, and which waits half a second for the next piece.
 async fn with_upstream(script: impl Into<Script>) -> (Server, Upstream) {
-    let upstream = Upstream::start(script).await;
-    let server = Server::start_with(&[
-        (
-            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-            &upstream.base_url(),
-        ),
-        ("GATEWRIGHT_UPSTREAM__IDLE_TIMEOUT_SECONDS", "0.5"),
-    ]);
-    (server, upstream)
+    Server::with_upstream_and(
+        script,
+        &[("GATEWRIGHT_UPSTREAM__IDLE_TIMEOUT_SECONDS", "0.5")],
+    )
+    .await
 }
 
 /// A question to `house/a`, with these members as well.
@@ -89,6 +85,13 @@ impl Chunked {
             .filter_map(|choice| choice["finish_reason"].as_str())
             .collect()
     }
+}
+
+/// The same asked plainly and as a stream.
+async fn both(api: &Api, mut body: Value) -> (server::Answer, Chunked) {
+    let plain = api.post(CHAT, body.clone()).await;
+    body["stream"] = true.into();
+    (plain, chunked(api, &body).await)
 }
 
 async fn chunked(api: &Api, body: &Value) -> Chunked {
@@ -267,10 +270,7 @@ async fn models_that_fail_are_followed_by_the_others() {
         "model": ["house/a", "nobody/x"], "fallback_models": ["house/b", {"name": "house/c", "options": {"seed": 2}}], "top_p": 0.5,
     }));
 
-    let answer = api.post(CHAT, body.clone()).await;
-    let mut streamed = body;
-    streamed["stream"] = true.into();
-    let streamed = chunked(&api, &streamed).await;
+    let (answer, streamed) = both(&api, body).await;
 
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(answer.body["model"], "house/c");
@@ -372,10 +372,7 @@ async fn a_value_that_never_fits_is_an_error() {
     let api = server.api();
     let body = asking(&json!({"response_format": demanding(&person())}));
 
-    let plain = api.post(CHAT, body.clone()).await;
-    let mut streamed = body;
-    streamed["stream"] = true.into();
-    let streamed = chunked(&api, &streamed).await;
+    let (plain, streamed) = both(&api, body).await;
 
     assert_eq!(
         (plain.status.as_u16(), plain.class()),
@@ -411,10 +408,7 @@ async fn a_value_that_is_cut_at_the_length_limit_says_so() {
     let api = server.api();
     let body = asking(&json!({"response_format": demanding(&person()), "max_tokens": 3}));
 
-    let plain = api.post(CHAT, body.clone()).await;
-    let mut streamed = body;
-    streamed["stream"] = true.into();
-    let streamed = chunked(&api, &streamed).await;
+    let (plain, streamed) = both(&api, body).await;
 
     let choice = &plain.body["choices"][0];
     assert_eq!(choice["finish_reason"], "length", "{plain:?}");
@@ -453,10 +447,7 @@ async fn a_refusal_is_an_answer() {
     let api = server.api();
     let body = asking(&json!({"response_format": demanding(&person())}));
 
-    let plain = api.post(CHAT, body.clone()).await;
-    let mut streamed = body;
-    streamed["stream"] = true.into();
-    let streamed = chunked(&api, &streamed).await;
+    let (plain, streamed) = both(&api, body).await;
 
     let message = &plain.body["choices"][0]["message"];
     assert_eq!(message["refusal"], "I cannot help with that.", "{plain:?}");
@@ -550,6 +541,63 @@ async fn what_comes_beside_the_text_is_given_too() {
     assert_eq!(streamed.joined("reasoning_content"), "They greet.");
     assert_eq!(streamed.joined("content"), "Hi");
     assert!(streamed.is_done);
+}
+
+#[tokio::test]
+async fn what_the_host_says_beside_its_answer_is_passed_on() {
+    let of_message = json!({
+        "annotations": [{"type": "url_citation", "url_citation": {"url": "https://h", "title": "H", "start_index": 0, "end_index": 2}}],
+        "reasoning_details": [{"type": "reasoning.text", "text": "Hm.", "index": 0}],
+    });
+    let of_answer = json!({
+        "system_fingerprint": "fp_1", "service_tier": "default", "citations": ["https://h"], "search_results": [{"title": "H"}],
+    });
+    let mut message = json!({"role": "assistant", "content": "Hi"});
+    let mut body = json!({
+        "id": "c", "object": "chat.completion", "created": 1, "model": "a",
+        "usage": {"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3},
+    });
+    let lay = |over: &Value, under: &mut Value| {
+        let members = over.as_object().unwrap().clone();
+        under.as_object_mut().unwrap().extend(members);
+    };
+    lay(&of_message, &mut message);
+    lay(&of_answer, &mut body);
+    body["choices"] = json!([{"index": 0, "message": message, "finish_reason": "stop"}]);
+    let (server, upstream) = with_upstream(Answer::body(200, &body)).await;
+    let api = server.api();
+    let asked = asking(&json!({}));
+    let cached = |body: &Value| {
+        let request = reqwest::Client::new()
+            .post(format!("{}{CHAT}", server.address))
+            .bearer_auth(server::ALPHA)
+            .header("x-gatewright-cache-ttl", "60")
+            .json(body);
+        async move { request.send().await.unwrap().json::<Value>().await.unwrap() }
+    };
+
+    let plain = api.post(CHAT, asked.clone()).await.body;
+    let streamed = chunked(&api, &asking(&json!({"stream": true}))).await;
+    cached(&asked).await;
+    let again = cached(&asked).await;
+
+    let last = streamed.chunks.last().unwrap();
+    assert_eq!(
+        (upstream.requests().len(), &again["cached"]),
+        (3, &json!(true))
+    );
+    for (answer, said) in [
+        (&plain, &plain["choices"][0]["message"]),
+        (last, &last["choices"][0]["delta"]),
+        (&again, &again["choices"][0]["message"]),
+    ] {
+        for (name, value) in of_message.as_object().unwrap() {
+            assert_eq!(&said[name], value, "{answer}");
+        }
+        for (name, value) in of_answer.as_object().unwrap() {
+            assert_eq!(&answer[name], value, "{answer}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -910,6 +958,60 @@ async fn what_cannot_be_done_is_refused_with_its_reason() {
 }
 
 #[tokio::test]
+async fn a_part_that_one_model_cannot_read_is_left_to_the_next() {
+    let upstream = Upstream::start(Answer::text("read")).await;
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
+            &upstream.base_url(),
+        ),
+        (
+            "GATEWRIGHT_PROVIDERS__ANTHROPIC__API_BASE",
+            &upstream.base_url(),
+        ),
+        ("ANTHROPIC_API_KEY", "k"),
+    ]);
+    let api = server.api();
+    let asking = |model: Value| {
+        let part = json!({"type": "file", "file": {"file_id": "file-1"}});
+        json!({"model": model, "messages": [{"role": "user", "content": [part]}]})
+    };
+
+    let read = api
+        .post(
+            CHAT,
+            asking(json!(["anthropic/claude-haiku-4-5", "house/a"])),
+        )
+        .await;
+    let mut streamed = asking(json!(["anthropic/claude-haiku-4-5", "house/a"]));
+    streamed["stream"] = true.into();
+    let streamed = chunked(&api, &streamed).await;
+    let nobody = api
+        .post(
+            CHAT,
+            asking(json!(["anthropic/claude-haiku-4-5", "nobody/a"])),
+        )
+        .await;
+
+    assert_eq!(read.status, 200, "{read:?}");
+    assert_eq!(read.body["model"], "house/a");
+    let tried = api.span(&read).await["meta"]["models_tried"].clone();
+    assert_eq!(
+        json!([tried[0]["status"], tried[1]["status"]]),
+        json!(["unresolved", "answered"])
+    );
+    assert_eq!(streamed.joined("content"), "read");
+    assert_eq!(nobody.class(), "BadRequestError");
+    let reason = nobody.body["detail"]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("cannot be sent to the model `anthropic/claude-haiku-4-5`"),
+        "{reason}"
+    );
+    assert!(reason.contains("unknown model `nobody/a`"), "{reason}");
+    assert_eq!(upstream.requests().len(), 2);
+}
+
+#[tokio::test]
 async fn texts_are_embedded_in_the_ecosystems_shape() {
     let (server, upstream) =
         with_upstream(Answer::embeddings(vec![vec![0.5, -1.0], vec![0.25, 3.0]])).await;
@@ -959,12 +1061,42 @@ async fn texts_are_embedded_in_the_ecosystems_shape() {
         (
             json!({"input": {}}),
             json!(["body", "input"]),
-            "value_error",
+            "string_type",
+        ),
+        (
+            json!({"input": ["a", null]}),
+            json!(["body", "input", 1]),
+            "string_type",
+        ),
+        (
+            json!({"dimensions": 0}),
+            json!(["body", "dimensions"]),
+            "greater_than_equal",
         ),
         (
             json!({"encoding_format": "hex"}),
             json!(["body", "encoding_format"]),
             "enum",
+        ),
+        (
+            json!({"input": ["a", null]}),
+            json!(["body", "input", 1]),
+            "string_type",
+        ),
+        (
+            json!({"input": vec!["a"; 2049]}),
+            json!(["body", "input"]),
+            "too_long",
+        ),
+        (
+            json!({"dimensions": 1.5}),
+            json!(["body", "dimensions"]),
+            "int_type",
+        ),
+        (
+            json!({"model": {"name": "house/e", "options": {"dimensions": 0}}}),
+            json!(["body", "model", "options", "dimensions"]),
+            "greater_than_equal",
         ),
     ] {
         let refused = api.post(EMBED, asking(more)).await;
@@ -978,6 +1110,46 @@ async fn texts_are_embedded_in_the_ecosystems_shape() {
         );
         assert!(refused.body["detail"].as_str().unwrap().contains("tokens"));
     }
+}
+
+#[tokio::test]
+async fn of_what_is_embedded_the_gateways_members_stay_here() {
+    let (server, upstream) = with_upstream(Script::by(|request: &Received| {
+        if request.json()["model"] == "down" {
+            return Answer::error(500, "no");
+        }
+        Answer::embeddings(vec![vec![0.5, -1.0]])
+    }))
+    .await;
+    let api = server.api();
+    let parent = api.post(EMBED, json!({"input": "a"})).await.body["span_id"].clone();
+    let body = json!({
+        "model": "house/down", "input": "a", "tags": {"a": "b"}, "parent_span_id": parent,
+        "fallback_models": ["nobody/x", {"name": "house/e", "options": {"truncate": true}}], "user": "ada",
+    });
+
+    let answer = api.post(EMBED, body).await;
+    let nowhere = json!({"model": "house/e", "input": "a", "parent_span_id": "0195b0c2-7a01-7000-8000-000000000001"});
+    let nowhere = api.post(EMBED, nowhere).await;
+
+    assert_eq!(answer.body["model"], "house/e", "{answer:?}");
+    let sent: Vec<Value> = upstream.requests().iter().map(Received::json).collect();
+    assert_eq!(
+        sent,
+        [
+            json!({"model": "down", "input": ["a"], "user": "ada"}),
+            json!({"model": "e", "input": ["a"], "truncate": true, "user": "ada"}),
+        ]
+    );
+    let span = api.span(&answer).await;
+    assert_eq!(
+        json!([span["parent_id"], span["meta"]["tags"]]),
+        json!([parent, {"a": "b"}])
+    );
+    assert_eq!(
+        (nowhere.status.as_u16(), &nowhere.body["detail"]),
+        (404, &json!("Parent span not found"))
+    );
 }
 
 #[tokio::test]
@@ -1000,6 +1172,16 @@ async fn models_are_listed_and_read_by_name() {
     );
     assert!(of("mine")["created"].as_i64().unwrap() > 1_700_000_000);
     assert_eq!(of("offline/json")["owned_by"], "offline");
+    // What is listed of the providers is what `/v2/models` lists.
+    let names = |list: &Value, member: &str| -> Vec<String> {
+        let items = list["data"].as_array().unwrap().iter();
+        items
+            .map(|item| item[member].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let mut here = names(&list.body, "id");
+    assert_eq!(here.remove(1), "team/best");
+    assert_eq!(here, names(&api.get("/v2/models").await.body, "name"));
     for name in ["mine", "team/best", "team%2Fbest", "offline/json"] {
         let one = read(name).await;
         assert_eq!(one.status, 200, "{name}: {one:?}");

@@ -82,9 +82,7 @@ async fn calls_that_outlast_the_drain_are_ended_and_recorded() {
 async fn an_answer_that_is_still_being_read_at_the_stop_is_read_to_its_end() {
     let mut server = Server::start();
     let api = server.api();
-    let function = api
-        .function(json!({"name": "f", "instructions": "x", "model": "offline/echo"}))
-        .await;
+    let function = api.echo().await;
     let address = server.address.strip_prefix("http://").unwrap().to_owned();
     let body = json!({"input": "y".repeat(12_000_000)}).to_string();
     let head = format!(
@@ -299,4 +297,28 @@ async fn a_taken_address_is_said_clearly() {
 
     let said = String::from_utf8_lossy(&second.stderr);
     assert!(!second.status.success() && said.contains(address), "{said}");
+}
+
+#[tokio::test]
+async fn a_default_model_that_nobody_serves_is_warned_of_at_the_start() {
+    let server = Server::start();
+    let address = server.address.strip_prefix("http://").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+
+    let second = binary()
+        .args(["serve", "--listen", address, "--data-dir"])
+        .arg(dir.path())
+        .env("GATEWRIGHT_MODELS__DEFAULT", "nobody/m")
+        .env("GATEWRIGHT_MODELS__DEFAULT_EMBEDDING", "nope/e")
+        .output()
+        .unwrap();
+
+    let said = String::from_utf8_lossy(&second.stderr);
+    for warning in [
+        "`models.default` names no configured provider: calls that name no model will fail",
+        "`models.default_embedding` names no configured provider: embeddings that name no model will fail",
+    ] {
+        assert!(said.contains(warning), "{said}");
+    }
+    assert!(said.contains("nobody/m") && said.contains("nope/e"));
 }

@@ -1,10 +1,10 @@
 //! What calls cost, by whose word, and counting it again.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::{Answer, Upstream};
+use testkit::{Answer, Script, Upstream};
 
 use crate::server::{Api, Server};
 
@@ -112,6 +112,18 @@ async fn at_another_address_the_book_does_not_hold() {
     assert_eq!(price, "custom model");
 }
 
+/// Runs the command: its status, and what it says.
+fn reprice(server: &Server, config: &Path, further: &[&str]) -> (Option<i32>, String, String) {
+    let arguments = ["spans", "reprice", "--config", config.to_str().unwrap()];
+    let output = server.command(&[&arguments[..], further].concat());
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
 #[tokio::test]
 async fn history_is_counted_again_beside_a_running_server() {
     let upstream = Upstream::start([
@@ -134,26 +146,17 @@ async fn history_is_counted_again_beside_a_running_server() {
     );
     let folder = folder(PRICES);
     let config = folder.path().join("g.toml");
-    let reprice = |further: &[&str]| {
-        let arguments = ["spans", "reprice", "--config", config.to_str().unwrap()];
-        let output = server.command(&[&arguments[..], further].concat());
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (
-            output.status.code(),
-            text(output.stdout),
-            text(output.stderr),
-        )
-    };
+    let reprice = |further: &[&str]| reprice(&server, &config, further);
     let told = |verb: &str, count: u64| {
         format!(
             "MODEL       REQUESTS  BEFORE (USD)  NOW (USD)  DIFFERENCE\n\
              mine/llama  2         0             0.002456   +0.002456\n\
-             {verb} {count} of 3 calls: +0.002456 USD\n"
+             {verb} {count} of 3 spans: +0.002456 USD\n"
         )
     };
 
     // What is not wanted is not touched.
-    let nothing = "changed 0 of 0 calls: 0 USD\n".to_owned();
+    let nothing = "changed 0 of 0 spans: 0 USD\n".to_owned();
     let past = reprice(&["--since", "2020-01-01", "--until", "2020-01-02"]);
     assert_eq!(past, (Some(0), nothing.clone(), String::new()));
     let beta = reprice(&["--since", "2020-01-01", "--project", "beta"]);
@@ -178,7 +181,7 @@ async fn history_is_counted_again_beside_a_running_server() {
     }
     assert_eq!(rest, one);
     let again = reprice(&["--since", "2020-01-01"]);
-    assert_eq!(again.1, "changed 0 of 3 calls: 0 USD\n");
+    assert_eq!(again.1, "changed 0 of 3 spans: 0 USD\n");
 
     // A price that goes down, for the calls of now on too.
     write(
@@ -187,7 +190,7 @@ async fn history_is_counted_again_beside_a_running_server() {
     );
     let (_, cheaper, _) = reprice(&["--since", "2020-01-01"]);
     assert!(
-        cheaper.ends_with("changed 2 of 3 calls: -0.002456 USD\n"),
+        cheaper.ends_with("changed 2 of 3 spans: -0.002456 USD\n"),
         "{cheaper}"
     );
     let unknown = reprice(&["--since", "2020-01-01", "--project", "nobody"]);
@@ -196,4 +199,116 @@ async fn history_is_counted_again_beside_a_running_server() {
         unknown.2.contains("there is no project `nobody`"),
         "{unknown:?}"
     );
+}
+
+#[tokio::test]
+async fn what_is_spent_beside_the_calls_is_counted_again_too() {
+    let upstream = Upstream::start(Script::by(|request| {
+        let body = request.json();
+        match (body["model"].as_str().unwrap(), &body["input"]) {
+            ("embed", Value::Array(texts)) => Answer::embeddings(vec![vec![1.0]; texts.len()]),
+            ("embed", _) => Answer::embeddings(vec![vec![1.0]]),
+            _ => Answer::json(&json!({"score": 42, "observations": "dull"})).usage(100, 0),
+        }
+    }))
+    .await;
+    let mut server = Server::start_with(&[
+        ("GATEWRIGHT_PROVIDERS__MINE__API_BASE", &upstream.base_url()),
+        ("GATEWRIGHT_MODELS__DEFAULT_EMBEDDING", "mine/embed"),
+        ("GATEWRIGHT_OBSERVER__JUDGE", "mine/judge"),
+    ]);
+    let api = server.api();
+    let function = api.echo().await;
+    let dataset = function["dataset_id"].as_str().unwrap();
+    let entry = json!({"input": "a", "output": "b"});
+    api.post(&format!("/v2/datasets/{dataset}"), entry).await;
+    let folder = folder(PRICES);
+    let config = folder.path().join("g.toml");
+    let since = ["--since", "2020-01-01"];
+
+    // Both are asked in the background.
+    api.call(&function, json!({"input": "a"})).await;
+    for _ in 0..100 {
+        let (_, told, _) = reprice(&server, &config, &[&since[..], &["--dry-run"]].concat());
+        if told.contains("mine/embed") && told.contains("mine/judge") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    server.stop().await;
+    let (_, told, _) = reprice(&server, &config, &since);
+
+    let row = |model: &str| -> Vec<String> {
+        let mut lines = told.lines();
+        let line = lines.find(|line| line.starts_with(model)).expect(&told);
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    // 100 x 150 nano-USD and 0.001 USD; for each request 8 x 150 nano-USD and 0.001 USD.
+    assert_eq!(row("mine/judge")[1..4], ["1", "0", "0.001015"]);
+    let embedded = row("mine/embed");
+    let requests: u32 = embedded[1].parse().unwrap();
+    let cost = format!("{:.7}", f64::from(requests) * 0.001_001_2);
+    assert_eq!(embedded[2..4], ["0", cost.trim_end_matches('0')]);
+    let again = reprice(&server, &config, &since).1;
+    assert!(again.starts_with("changed 0 of "), "{again}");
+}
+
+#[tokio::test]
+async fn an_errand_of_several_requests_is_counted_again_request_by_request() {
+    let vectors = vec![vec![0.5; 2]; 2];
+    let upstream = Upstream::start(Answer::embeddings(vectors)).await;
+    let server =
+        Server::start_with(&[("GATEWRIGHT_PROVIDERS__MINE__API_BASE", &upstream.base_url())]);
+    let api = server.api();
+    let texts = vec!["x".repeat(149_000); 4];
+    let asked = json!({"input": texts, "model": "mine/embed"});
+    let answer = api.post("/v2/embeddings", asked).await;
+    let tried = &api.span(&answer).await["meta"]["models_tried"][0];
+    assert_eq!(tried["requests"], 2);
+    assert_eq!(
+        tried["usage_each"],
+        json!([{"requests": 2, "input_tokens": 8}])
+    );
+    let folder = folder(
+        "[models.\"mine/*\"]\ninput = 1\noutput = 0\nper_request = 0.001\nabove = { tokens = 10, input = 100, output = 0 }\n",
+    );
+    let config = folder.path().join("g.toml");
+    let reprice = || {
+        let since = [
+            "--since",
+            "2020-01-01",
+            "--config",
+            config.to_str().unwrap(),
+        ];
+        let output = server.command(&[&["spans", "reprice"][..], &since].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+
+    let (first, again) = (reprice(), reprice());
+
+    // Twice 8 x 1,000 nano-USD and 0.001 USD, and half of that; no request is as long as the two together.
+    let meta = api.span(&answer).await["meta"].clone();
+    assert_eq!(
+        meta["cost"],
+        json!({"generation": 0.002_016, "platform": 0.001_008, "total": 0.003_024}),
+        "{first}"
+    );
+    assert_eq!(meta["cost_status"], "exact");
+    assert_eq!(again, "changed 0 of 1 spans: 0 USD\n");
+}
+
+#[tokio::test]
+async fn what_a_client_says_that_a_call_took_is_none_of_the_record() {
+    let server = Server::start_with(&[]);
+    let api = server.api();
+    let attempt = json!({"model": "m", "price": "book v openai/gpt-4o", "usage": {"input_tokens": 1_000_000_000}});
+    let span = json!({"name": "mine", "meta": {"models_tried": [attempt]}});
+    let span = api.post("/v2/spans", span).await.body;
+
+    let output = server.command(&["spans", "reprice", "--since", "2020-01-01"]);
+
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(told, "changed 0 of 0 spans: 0 USD\n");
+    let path = format!("/v2/spans/{}", span["id"].as_str().unwrap());
+    assert_eq!(api.get(&path).await.body, span);
 }

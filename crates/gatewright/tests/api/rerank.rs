@@ -1,7 +1,7 @@
 //! Rerank: `interface.md` 12.
 
 use serde_json::{Value, json};
-use testkit::{Answer, Received, Script, Upstream};
+use testkit::{Answer, Received, Script};
 
 use crate::server::Server;
 
@@ -111,9 +111,7 @@ fn host(request: &Received) -> Answer {
 
 #[tokio::test]
 async fn a_host_is_asked_and_paid_by_request_or_by_token() {
-    let upstream = Upstream::start(Script::by(host)).await;
-    let allow = format!("[\"{}\"]", upstream.authority());
-    let server = Server::start_with(&[("GATEWRIGHT_EGRESS__ALLOW", &allow)]);
+    let (server, upstream) = Server::with_upstream(Script::by(host)).await;
     let api = server.api();
     let custom = async |name: &str, price: Value| {
         let mut extra = json!({"api_base": upstream.base_url()});
@@ -161,11 +159,7 @@ async fn a_host_is_asked_and_paid_by_request_or_by_token() {
 
 #[tokio::test]
 async fn what_is_no_answer_is_an_upstream_error_that_is_recorded() {
-    let upstream = Upstream::start(Script::by(host)).await;
-    let server = Server::start_with(&[(
-        "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-        &upstream.base_url(),
-    )]);
+    let (server, _upstream) = Server::with_upstream(Script::by(host)).await;
     let api = server.api();
 
     for model in ["house/astray", "house/none", "offline/fail-cut"] {

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader},
     process::{Child, Command, Stdio},
-    sync::mpsc,
+    sync::{Arc, Mutex, mpsc},
     time::Duration,
 };
 
@@ -12,6 +12,7 @@ use reqwest::{Method, StatusCode, header::HeaderMap};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use testkit::{Script, Upstream};
 
 use crate::contract;
 
@@ -25,8 +26,12 @@ pub struct Server {
     pub dir: TempDir,
     environment: BTreeMap<String, String>,
     child: Child,
+    log: Log,
     client: reqwest::Client,
 }
+
+/// The lines of a server's log, as far as they have come.
+type Log = Arc<Mutex<Vec<Value>>>;
 
 /// A client of one server with one token.
 #[derive(Clone)]
@@ -62,14 +67,36 @@ impl Server {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
         );
         let dir = tempfile::tempdir().unwrap();
-        let (child, address) = spawn(&dir, &all);
+        let log = Log::default();
+        let (child, address) = spawn(&dir, &all, &log);
         Self {
             address,
             dir,
             environment: all,
             child,
+            log,
             client: reqwest::Client::new(),
         }
+    }
+
+    /// With an upstream that the provider `house` is, and that may be a custom model's address too.
+    pub async fn with_upstream(script: impl Into<Script>) -> (Self, Upstream) {
+        Self::with_upstream_and(script, &[]).await
+    }
+
+    /// The same with further environment variables.
+    pub async fn with_upstream_and(
+        script: impl Into<Script>,
+        environment: &[(&str, &str)],
+    ) -> (Self, Upstream) {
+        let upstream = Upstream::start(script).await;
+        let (base, allow) = (
+            upstream.base_url(),
+            json!([upstream.authority()]).to_string(),
+        );
+        let house = ("GATEWRIGHT_PROVIDERS__HOUSE__API_BASE", base.as_str());
+        let own = [house, ("GATEWRIGHT_EGRESS__ALLOW", &allow)];
+        (Self::start_with(&[&own, environment].concat()), upstream)
     }
 
     /// Kills the process at once and starts another one on the same data.
@@ -94,7 +121,14 @@ impl Server {
 
     /// Starts another process on the same data.
     pub fn start_again(&mut self) {
-        (self.child, self.address) = spawn(&self.dir, &self.environment);
+        (self.child, self.address) = spawn(&self.dir, &self.environment, &self.log);
+    }
+
+    /// What the log has said at this level.
+    pub fn logged(&self, level: &str) -> Vec<Value> {
+        let log = self.log.lock().unwrap();
+        let lines = log.iter().filter(|line| line["level"] == level);
+        lines.cloned().collect()
     }
 
     pub fn process_id(&self) -> u32 {
@@ -133,14 +167,16 @@ impl Drop for Server {
     }
 }
 
-/// The binary with nothing of the surrounding environment.
+/// The binary with nothing of the surrounding environment, and one certificate authority: reading the machine's for each of
+/// its clients takes most of an unoptimised start, and nothing here is reached by https.
 pub fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gatewright"));
-    command.env_clear();
+    let authority = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/api/authority.pem");
+    command.env_clear().env("SSL_CERT_FILE", authority);
     command
 }
 
-fn spawn(dir: &TempDir, environment: &BTreeMap<String, String>) -> (Child, String) {
+fn spawn(dir: &TempDir, environment: &BTreeMap<String, String>, log: &Log) -> (Child, String) {
     let mut child = binary()
         .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(dir.path().join("data"))
@@ -151,15 +187,17 @@ fn spawn(dir: &TempDir, environment: &BTreeMap<String, String>) -> (Child, Strin
         .spawn()
         .unwrap();
     let (found, address) = mpsc::channel();
-    let log = BufReader::new(child.stderr.take().unwrap());
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let log = log.clone();
     // The log is read to its end, so that the server never waits for its reader.
     std::thread::spawn(move || {
-        for line in log.lines().map_while(Result::ok) {
+        for line in lines.map_while(Result::ok) {
             let line: Value = serde_json::from_str(&line).unwrap_or(Value::String(line));
             match line["address"].as_str() {
                 Some(address) => drop(found.send(address.to_owned())),
                 None => eprintln!("server: {line}"),
             }
+            log.lock().unwrap().push(line);
         }
     });
     let address = address
@@ -224,6 +262,12 @@ impl Api {
         let answer = self.post("/v2/functions", body).await;
         assert_eq!(answer.status, 201, "{answer:?}");
         answer.body
+    }
+
+    /// Creates a function `f` that answers with its input.
+    pub async fn echo(&self) -> Value {
+        self.function(json!({"name": "f", "instructions": "x", "model": "offline/echo"}))
+            .await
     }
 
     /// Registers a custom model under `name` at `api_base`.

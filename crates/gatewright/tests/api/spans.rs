@@ -90,9 +90,7 @@ async fn the_span_of_a_call_tells_everything() {
 async fn a_child_shares_its_parent_s_trace() {
     let server = Server::start();
     let api = server.api();
-    let function = api
-        .function(json!({"name": "f", "instructions": "x", "model": "offline/echo"}))
-        .await;
+    let function = api.echo().await;
     let parent = api.call(&function, json!({"input": "p"})).await;
 
     let child = api
@@ -121,9 +119,7 @@ async fn a_child_shares_its_parent_s_trace() {
 async fn a_parent_must_exist() {
     let server = Server::start();
     let api = server.api();
-    let function = api
-        .function(json!({"name": "f", "instructions": "x", "model": "offline/echo"}))
-        .await;
+    let function = api.echo().await;
 
     let answer = api
         .call(
@@ -203,9 +199,7 @@ async fn strict_durability_serves_as_well() {
 async fn a_very_long_input_is_cut_in_its_span_alone() {
     let server = Server::start();
     let api = server.api();
-    let function = api
-        .function(json!({"name": "f", "instructions": "x", "model": "offline/echo"}))
-        .await;
+    let function = api.echo().await;
     let long = "å".repeat(3_000_000);
 
     let called = api.call(&function, json!({"input": long})).await;

@@ -15,15 +15,11 @@ const VALUE: &str = r#"{"title": "Tea \"time\"", "steps": [{"n": 1, "what": "boi
 
 /// A server whose provider `house` is the upstream, and which waits half a second for the next piece.
 async fn with_upstream(script: impl Into<Script>) -> (Server, Upstream) {
-    let upstream = Upstream::start(script).await;
-    let server = Server::start_with(&[
-        (
-            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-            &upstream.base_url(),
-        ),
-        ("GATEWRIGHT_UPSTREAM__IDLE_TIMEOUT_SECONDS", "0.5"),
-    ]);
-    (server, upstream)
+    Server::with_upstream_and(
+        script,
+        &[("GATEWRIGHT_UPSTREAM__IDLE_TIMEOUT_SECONDS", "0.5")],
+    )
+    .await
 }
 
 fn recipe() -> Value {
@@ -421,19 +417,17 @@ async fn a_broken_stream_is_never_a_clean_end() {
     }
     let script: Vec<Answer> = cases.iter().map(|(.., answer)| answer.clone()).collect();
     // One after the other, each with a function of its own, so that no breaker opens.
-    let upstream = Upstream::start(Script::by(move |request: &Received| {
-        let number: usize = request.json()["model"].as_str().unwrap().parse().unwrap();
-        script[number].clone()
-    }))
+    let (server, _upstream) = Server::with_upstream_and(
+        Script::by(move |request: &Received| {
+            let number: usize = request.json()["model"].as_str().unwrap().parse().unwrap();
+            script[number].clone()
+        }),
+        &[
+            ("GATEWRIGHT_UPSTREAM__IDLE_TIMEOUT_SECONDS", "0.3"),
+            ("GATEWRIGHT_UPSTREAM__TIMEOUT_SECONDS", "0.3"),
+        ],
+    )
     .await;
-    let server = Server::start_with(&[
-        (
-            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-            &upstream.base_url(),
-        ),
-        ("GATEWRIGHT_UPSTREAM__IDLE_TIMEOUT_SECONDS", "0.3"),
-        ("GATEWRIGHT_UPSTREAM__TIMEOUT_SECONDS", "0.3"),
-    ]);
     let api = server.api();
 
     for (number, (piece, class, _)) in cases.iter().enumerate() {
@@ -463,6 +457,42 @@ async fn a_broken_stream_is_never_a_clean_end() {
         assert_eq!(span["output"], stream.joined(), "{context}");
         assert_eq!(span["meta"]["usage_estimated"], true, "{context}");
     }
+}
+
+#[tokio::test]
+async fn what_the_provider_had_counted_is_kept_when_its_stream_is_cut() {
+    let begin = json!({"type": "message_start", "message": {"usage": {
+        "input_tokens": 100, "cache_read_input_tokens": 50, "cache_creation_input_tokens": 30, "output_tokens": 1,
+    }}});
+    let block = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}});
+    let piece = json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": TEXT}});
+    let events = [begin, block, piece].map(|event| format!("data: {event}\n\n"));
+    let answer = Answer::bytes(200, "text/event-stream", events.concat().into_bytes());
+    let upstream = Upstream::start(answer).await;
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
+            &upstream.base_url(),
+        ),
+        ("GATEWRIGHT_PROVIDERS__HOUSE__PROTOCOL", "anthropic"),
+    ]);
+    let api = server.api();
+    let function = text_function(&api, json!("house/a"), json!({})).await;
+
+    let stream = api.stream_of(&function, &json!({"input": "go"})).await;
+
+    assert_eq!(stream.error(), "UpstreamError");
+    let span = api.span_of(&stream).await;
+    let tried = &span["meta"]["models_tried"][0];
+    let usage = &tried["usage"];
+    assert_eq!(usage["input_tokens"], 180, "{span}");
+    assert!(usage["output_tokens"].as_u64() > Some(8), "{span}");
+    assert_eq!(
+        tried["usage_kinds"],
+        json!({"cached_tokens": 50, "cache_write_tokens": 30})
+    );
+    assert_eq!(tried["usage_reported"]["cache_read_input_tokens"], 50);
+    assert_eq!(span["meta"]["usage_estimated"], true);
 }
 
 /// The number in a model's name, `cut-3` or `rest-3`.
@@ -718,14 +748,11 @@ async fn a_span_whose_server_was_killed_is_interrupted() {
 
 #[tokio::test]
 async fn a_server_that_stops_closes_its_streams_in_words() {
-    let upstream = Upstream::start(Answer::text(TEXT).pause(Duration::from_secs(1))).await;
-    let mut server = Server::start_with(&[
-        (
-            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
-            &upstream.base_url(),
-        ),
-        ("GATEWRIGHT_SERVER__DRAIN_SECONDS", "0.5"),
-    ]);
+    let (mut server, _upstream) = Server::with_upstream_and(
+        Answer::text(TEXT).pause(Duration::from_secs(1)),
+        &[("GATEWRIGHT_SERVER__DRAIN_SECONDS", "0.5")],
+    )
+    .await;
     let api = server.api();
     let function = text_function(&api, json!("house/a"), json!({})).await;
     let path = format!(

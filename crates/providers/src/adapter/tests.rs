@@ -2,13 +2,18 @@
 
 use std::{io::Write as _, sync::Arc, time::Duration};
 
-use domain::{Deltas, FinishReason, Message, Role, seams::ProviderErrorKind as Kind};
+use domain::{Deltas, FinishReason, Json, Message, Role, Usage, seams::ProviderErrorKind as Kind};
 use flate2::{Compression, write::GzEncoder};
 use futures_util::StreamExt;
-use tokio::time::{Instant, timeout};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    time::{Instant, timeout},
+};
 
 use super::*;
 use crate::{
+    cohere::Cohere,
     openai::OpenAi,
     wire::tests::{Host, client, target},
 };
@@ -19,9 +24,60 @@ const FINISH: &str =
     "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
 const DONE: &str = "data: [DONE]\n\n";
 
+/// What comes of events with nothing after them: the text, and the end if it was an orderly one.
+pub(crate) fn read(
+    mut decoder: impl Decoder,
+    events: &[Event],
+) -> (String, Option<(FinishReason, Option<Usage>)>) {
+    let mut text = String::new();
+    for event in events.iter().map(Some).chain([None]) {
+        let deltas = match event {
+            Some(event) => decoder.push(event),
+            None => decoder.finish(),
+        };
+        for delta in deltas.unwrap_or_default() {
+            match delta {
+                Delta::Text(piece) => text += &piece,
+                Delta::End {
+                    finish_reason,
+                    usage,
+                } => {
+                    return (
+                        text,
+                        Some((finish_reason, usage.map(|report| report.usage))),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+    (text, None)
+}
+
+/// Holds a stream to its end: cut before that many bytes it has none, and only a beginning of its text.
+pub(crate) fn assert_ends_after(
+    finished: usize,
+    body: &[u8],
+    whole: (&str, Usage),
+    read: impl Fn(&[u8]) -> (String, Option<(FinishReason, Option<Usage>)>),
+) {
+    let (text, usage) = whole;
+    for cut in 0..=body.len() {
+        let (told, end) = read(&body[..cut]);
+        assert_eq!(end.is_some(), cut >= finished, "{cut}");
+        assert!(text.starts_with(&told), "{cut}: {told}");
+    }
+    let end = Some((FinishReason::Stop, Some(usage)));
+    assert_eq!(read(body), (text.to_owned(), end));
+}
+
 /// Asks with 1 s until the first event.
 async fn ask(host: &Host) -> Result<Deltas, ProviderError> {
-    let provider = HttpProvider::new(OpenAi, Arc::new(client(&[])));
+    ask_in(OpenAi, host).await
+}
+
+async fn ask_in(dialect: impl Adapter, host: &Host) -> Result<Deltas, ProviderError> {
+    let provider = HttpProvider::new(dialect, Arc::new(client(&[])));
     let target = Target {
         timeout: Duration::from_secs(1),
         ..target(&host.url())
@@ -166,7 +222,7 @@ async fn dropping_the_request_before_its_first_event_closes_the_connection_at_on
 async fn floods_are_given_up() {
     let line = format!(": {}\n", "x".repeat(64 * 1024));
     let endless_comments = format!("{HEAD}\r\n{TEXT}{}{FINISH}", line.repeat(1025));
-    let huge_event = format!("{HEAD}\r\n{TEXT}data: {}", "x".repeat(1024 * 1024));
+    let huge_event = format!("{HEAD}\r\n{TEXT}data: {}", "x".repeat(32 * 1024 * 1024));
     let zeros = format!("{TEXT}data: {}", "0".repeat(80 * 1024 * 1024));
     let mut bomb = GzEncoder::new(Vec::new(), Compression::fast());
     bomb.write_all(zeros.as_bytes()).unwrap();
@@ -182,6 +238,24 @@ async fn floods_are_given_up() {
         let too_large = "the provider's answer is too large".to_owned();
         assert_eq!(after_text(&host).await, Err((Kind::Protocol, too_large)));
     }
+}
+
+#[tokio::test]
+async fn an_event_is_large_where_an_image_may_be_in_it() {
+    let image = format!("data:image/png;base64,{}", "A".repeat(2 * 1024 * 1024));
+    let with_image = format!(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"images\":[{{\"image_url\":{{\"url\":\"{image}\"}}}}]}}}}]}}\n\n"
+    );
+    let host = Host::saying(chunked(&[&with_image, FINISH, DONE])).await;
+    let other = Host::saying(chunked(&[&with_image])).await;
+
+    let with_images: Vec<_> = ask(&host).await.unwrap().collect().await;
+    let without = ask_in(Cohere, &other).await;
+
+    let with_images: Result<Vec<Delta>, _> = with_images.into_iter().collect();
+    assert_eq!(with_images.unwrap(), [Delta::Image(image), end()]);
+    let error = without.err().unwrap();
+    assert_eq!(error.reason, "the provider's answer is too large");
 }
 
 #[tokio::test]
@@ -202,6 +276,51 @@ async fn compression_is_not_asked_for_and_does_not_hold_events_back() {
     let asked = host.requests.recv().await.unwrap();
     assert!(asked.contains("accept-encoding: identity\r\n"), "{asked}");
     assert!(asked.contains("accept: text/event-stream, application/json\r\n"));
+}
+
+#[tokio::test]
+async fn documents_are_fetched_but_for_turns_that_go_out_as_they_were_given() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let place = listener.local_addr().unwrap();
+    let serving = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/pdf\r\nconnection: close\r\ncontent-length: 4\r\n\r\n%PDF";
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    });
+    let (ours, theirs) = (
+        format!("http://{place}/ours.pdf"),
+        format!("http://{place}/theirs.pdf"),
+    );
+    let mut host = Host::saying("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n").await;
+    let allowed = format!("127.0.0.1/32:{}", place.port());
+    let provider = HttpProvider::new(OpenAi, Arc::new(client(&[&allowed])));
+    let given = serde_json::json!({ "role": "user", "content": theirs });
+    let request = ChatRequest {
+        messages: vec![
+            Message::new(Role::User, vec![Part::File(ours)]),
+            Message {
+                as_given: Some(Json::of(&given)),
+                ..Message::new(Role::User, vec![Part::File(theirs.clone())])
+            },
+        ],
+        ..ChatRequest::default()
+    };
+
+    let answer = provider.chat(&target(&host.url()), &request).await;
+
+    assert_eq!(answer.unwrap_err().kind, Kind::Overloaded);
+    serving.await.unwrap();
+    let sent = host.requests.recv().await.unwrap();
+    let (_, body) = sent.split_once("\r\n\r\n").unwrap();
+    let body: serde_json::Value = serde_json::from_str(body).unwrap();
+    let file = &body["messages"][0]["content"][0]["file"];
+    assert_eq!(file["file_data"], "data:application/pdf;base64,JVBERg==");
+    assert_eq!(file["filename"], "document.pdf");
+    assert_eq!(body["messages"][1]["content"], theirs);
 }
 
 #[test]

@@ -5,10 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{demand::Reading, fault};
-use crate::wire::Fault;
-
-/// Above this, whole numbers have gaps in many a JSON reader; a count that large is none.
-const MAX_COUNT: u64 = 1 << 53;
+use crate::{count::whole, wire::Fault};
 
 /// What calls are made with, which is handed on as it came.
 #[derive(Deserialize)]
@@ -59,8 +56,7 @@ pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, F
 
 /// The answer, or the event of a stream, as a value, unless it is an error.
 pub(super) fn value(body: &[u8]) -> Result<Value, Fault> {
-    let value: Value = serde_json::from_slice(body)
-        .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
+    let value: Value = serde_json::from_slice(body).map_err(|_| Fault::no_json())?;
     if value["type"] == "error" || value["error"].is_object() {
         return Err(fault::of_error(&value));
     }
@@ -99,6 +95,7 @@ pub(super) fn usage(usage: &Value) -> Option<UsageReport> {
     let output_tokens = count("output_tokens")?;
     let cached_tokens = count("cache_read_input_tokens").unwrap_or(0);
     let cache_write_tokens = count("cache_creation_input_tokens").unwrap_or(0);
+    let for_an_hour = whole(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
     let thought = whole(&usage["output_tokens_details"]["thinking_tokens"]);
     Some(UsageReport {
         usage: Usage {
@@ -107,13 +104,10 @@ pub(super) fn usage(usage: &Value) -> Option<UsageReport> {
             reasoning_tokens: thought.unwrap_or(0).min(output_tokens),
             cached_tokens,
             cache_write_tokens,
+            cache_write_1h_tokens: for_an_hour.unwrap_or(0).min(cache_write_tokens),
             ..Usage::default()
         },
         cost: None,
         raw: Some(Json::of(usage)),
     })
-}
-
-fn whole(number: &Value) -> Option<u64> {
-    number.as_u64().filter(|count| *count <= MAX_COUNT)
 }

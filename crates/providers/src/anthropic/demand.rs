@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use super::{
     options::{self, Demanded, OUTPUT_CONFIG},
-    schema, thought,
-    tools::Choice,
+    schema,
+    tools::{Choice, TOOL_CHOICE, TOOLS},
 };
 use crate::{
+    adapter::Demanding,
     openai::{
         joining::{Calls, Joining},
         wrap::{self, Unwrapping},
@@ -53,14 +54,11 @@ impl Reading {
             unwrapping: (self.form == Form::WrappedText).then(Unwrapping::default),
         }
     }
+}
 
-    /// The fault of the answer, which may be about the demand.
-    pub(super) fn fault(&self, fault: Fault) -> Fault {
-        if self.is_demanding {
-            fault.of_demanding()
-        } else {
-            fault
-        }
+impl Demanding for Reading {
+    fn is_demanding(&self) -> bool {
+        self.is_demanding
     }
 }
 
@@ -103,7 +101,7 @@ pub(super) fn worded(target: &Target, request: &ChatRequest) -> (Demanded, Readi
     let Some(demand) = &request.demand else {
         return (Demanded::default(), reading);
     };
-    let may_call = !has_tools && !has_own_tools(target) && thought::may_force_tool(target);
+    let may_call = !has_tools && !has_own_tools(target) && options::may_force_tool(target);
     let native = (demand.rung == Rung::NativeSchema && !has_own_format(target))
         .then(|| native_schema(demand))
         .flatten();
@@ -141,7 +139,7 @@ fn has_own_format(target: &Target) -> bool {
 
 /// Whether the client brings tools in the dialect's own words.
 fn has_own_tools(target: &Target) -> bool {
-    let options = ["tools", "tool_choice"];
+    let options = [TOOLS, TOOL_CHOICE];
     options
         .iter()
         .any(|name| options::given(target, name).is_some())

@@ -9,6 +9,15 @@ use domain::{
 use serde::Serialize;
 use url::Url;
 
+/// Types of images, and the name that the dialect has for each.
+/// <https://platform.claude.com/docs/en/build-with-claude/vision>
+const IMAGE_TYPES: [(&str, &str); 5] = [
+    ("image/jpeg", "image/jpeg"),
+    ("image/jpg", "image/jpeg"),
+    ("image/png", "image/png"),
+    ("image/gif", "image/gif"),
+    ("image/webp", "image/webp"),
+];
 const PDF: &str = "application/pdf";
 const PLAIN: &str = "text/plain";
 /// Types of text beside `text/…`.
@@ -66,7 +75,17 @@ pub(super) fn needs_bytes(part: &Part) -> bool {
 pub(super) fn image(url: &str) -> Result<Medium<'_>, ProviderError> {
     let source = match Data::of(url)? {
         None => Source::Url { url },
-        Some(Data { media_type, data }) => Source::Base64 { media_type, data },
+        Some(Data { media_type, data }) => {
+            let row = IMAGE_TYPES
+                .iter()
+                .find(|(known, _)| media_type.eq_ignore_ascii_case(known));
+            let &(_, media_type) = row.ok_or_else(|| {
+                invalid(&format!(
+                    "an image of the type `{media_type}` cannot be carried: the dialect takes JPEG, PNG, GIF and WebP"
+                ))
+            })?;
+            Source::Base64 { media_type, data }
+        }
     };
     Ok(Medium::Image { source })
 }
@@ -76,7 +95,7 @@ pub(super) fn document(url: &str) -> Result<Medium<'_>, ProviderError> {
     let source = match Data::of(url)? {
         None => Source::Url { url },
         Some(Data { media_type, data }) if media_type == PDF => Source::Base64 { media_type, data },
-        Some(Data { media_type, .. }) if media_type.starts_with("image/") => return image(url),
+        Some(Data { media_type, .. }) if is_image(media_type) => return image(url),
         Some(Data { media_type, data }) if is_text(media_type) => {
             let text = STANDARD.decode(data).ok().map(String::from_utf8);
             let Some(Ok(data)) = text else {
@@ -101,6 +120,11 @@ pub(super) fn no_audio(target: &Target) -> ProviderError {
         "audio cannot be given to the model `{}`: the dialect of `{}` takes text, images and documents",
         target.name, target.provider
     ))
+}
+
+fn is_image(media_type: &str) -> bool {
+    let kind = media_type.split_once('/').map(|(kind, _)| kind);
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case("image"))
 }
 
 fn is_text(media_type: &str) -> bool {
@@ -149,6 +173,35 @@ mod tests {
             assert_eq!(needs_bytes(&Part::File(url.to_owned())), needs, "{url}");
         }
         assert!(!needs_bytes(&Part::Image("https://h/a.txt".to_owned())));
+    }
+
+    #[test]
+    fn images_go_out_under_the_names_that_the_dialect_has() {
+        let cases = [
+            ("image/jpg", Some("image/jpeg")),
+            ("image/PNG", Some("image/png")),
+            ("image/webp;x=y", Some("image/webp")),
+            ("image/svg+xml", None),
+            ("image/bmp", None),
+        ];
+
+        for (given, expected) in cases {
+            let url = format!("data:{given};base64,AAAA");
+            for medium in [image(&url), document(&url)] {
+                let medium = medium.map(|medium| serde_json::to_value(medium).unwrap());
+                let kind = medium
+                    .as_ref()
+                    .map(|medium| medium["source"]["media_type"].as_str());
+                match (expected, kind) {
+                    (Some(_), Ok(kind)) => assert_eq!(kind, expected),
+                    (None, Err(error)) => {
+                        let told = format!("an image of the type `{given}` cannot");
+                        assert!(error.reason.starts_with(&told), "{}", error.reason);
+                    }
+                    _ => panic!("{given}: {kind:?}"),
+                }
+            }
+        }
     }
 
     #[test]

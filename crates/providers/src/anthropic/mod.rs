@@ -6,23 +6,24 @@ mod answer;
 mod demand;
 mod fault;
 mod media;
-mod model;
+pub(crate) mod model;
 mod options;
 mod request;
 mod schema;
 mod stream;
-mod thought;
-mod tools;
+pub(crate) mod thought;
+pub(crate) mod tools;
 
 use domain::{
     ChatRequest, Generation, Part, Rung,
-    seams::{ProviderError, ProviderErrorKind, Target},
+    seams::{ProviderError, ProviderErrorKind, Taken, Target},
 };
 use http::{HeaderName, HeaderValue};
+use serde_json::Value;
 
 use crate::{
     adapter::{Adapter, Manner},
-    vocabulary,
+    count,
     wire::{Fault, WireRequest, secret_header},
 };
 
@@ -48,7 +49,7 @@ impl Adapter for Anthropic {
         request: &ChatRequest,
         manner: Manner,
     ) -> Result<(WireRequest, Self::Reading), ProviderError> {
-        vocabulary::check(target, options::VOCABULARY)?;
+        options::check(target)?;
         let (demanded, reading) = demand::worded(target, request);
         let turns = request::turns(target, request)?;
         let members = options::members(target, request, demanded)?;
@@ -70,8 +71,7 @@ impl Adapter for Anthropic {
     }
 
     fn generation(&self, reading: &Self::Reading, body: &[u8]) -> Result<Generation, Fault> {
-        let read = answer::generation(reading, body);
-        read.map_err(|fault| reading.fault(fault))
+        answer::generation(reading, body)
     }
 
     fn decoder(&self, reading: Self::Reading) -> Self::Decoder {
@@ -79,11 +79,15 @@ impl Adapter for Anthropic {
     }
 
     fn rungs(&self, target: &Target) -> &'static [Rung] {
-        if thought::may_force_tool(target) {
+        if options::may_force_tool(target) {
             &[Rung::NativeSchema, Rung::ForcedTool, Rung::Prompt]
         } else {
             &[Rung::NativeSchema, Rung::Prompt]
         }
+    }
+
+    fn taken(&self, body: &[u8]) -> Taken {
+        count::taken(body, |answer: &Value| answer::usage(&answer["usage"]), &[])
     }
 
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
@@ -103,8 +107,8 @@ impl Adapter for Anthropic {
         media::needs_bytes(part)
     }
 
-    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
-        reading.fault(fault::of_status(status, body))
+    fn fault(&self, status: u16, body: &[u8]) -> Fault {
+        fault::of_status(status, body)
     }
 }
 

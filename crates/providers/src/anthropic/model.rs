@@ -1,11 +1,11 @@
-//! What a model takes, as far as its name tells: `claude-<family>-<version>`, or the other way round in older names.
+//! What a model of Anthropic's takes, wherever it is hosted, as far as its name tells: `claude-<family>-<version>`, or the other way round in older names.
 //!
 //! As of <https://platform.claude.com/docs/en/models/overview> and the pages of what is new in each model. Of a name
 //! without a version the newest is assumed; of a stranger's model, what hosts that copy this dialect have copied.
 
 /// How a model is told to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Thinking {
+pub(crate) enum Thinking {
     /// It cannot think.
     Never,
     /// With so many tokens.
@@ -16,7 +16,7 @@ pub(super) enum Thinking {
 
 /// How a model is told not to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Off {
+pub(crate) enum Off {
     /// By that type of `thinking`.
     Type(&'static str),
     /// It cannot be: the lowest effort is the least.
@@ -35,18 +35,20 @@ enum Family {
 
 /// A model, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Model {
+pub(crate) struct Model {
     family: Family,
     version: (u32, u32),
 }
 
 const NEWEST: (u32, u32) = (u32::MAX, 0);
+/// That of names that end with it: `claude-v2:1`, `claude-instant-v1`.
+const OLDEST: (u32, u32) = (2, 0);
 /// The version whose ways others copied.
 const COPIED: (u32, u32) = (4, 5);
 
 impl Model {
     /// The model of that name.
-    pub(super) fn named(name: &str) -> Self {
+    pub(crate) fn named(name: &str) -> Self {
         let name = name.to_ascii_lowercase();
         let Some((_, name)) = name.split_once("claude") else {
             return Self {
@@ -68,13 +70,17 @@ impl Model {
         let version = numbers
             .next()
             .map(|major| (major, numbers.next().unwrap_or(0)));
+        let is_old = name.starts_with("-v") || name.starts_with("-instant");
         Self {
             family: family.unwrap_or(Family::Other),
-            version: version.unwrap_or(NEWEST),
+            version: match version {
+                _ if is_old => OLDEST,
+                version => version.unwrap_or(NEWEST),
+            },
         }
     }
 
-    pub(super) fn thinking(self) -> Thinking {
+    pub(crate) fn thinking(self) -> Thinking {
         match self.version {
             version if version < (3, 7) => Thinking::Never,
             version if version < (4, 6) => Thinking::Budget,
@@ -82,7 +88,17 @@ impl Model {
         }
     }
 
-    pub(super) fn off(self) -> Off {
+    /// Whether it thinks unless it is told not to.
+    pub(crate) fn thinks_unasked(self) -> bool {
+        self.version >= (5, 0)
+    }
+
+    /// Whether it holds an answer to a schema.
+    pub(crate) fn holds_to_schema(self) -> bool {
+        self.version >= (4, 5)
+    }
+
+    pub(crate) fn off(self) -> Off {
         match self.family {
             Family::Largest => Off::Never,
             Family::Opus if self.version >= (5, 5) => Off::Never,
@@ -92,22 +108,22 @@ impl Model {
     }
 
     /// Whether it tells its thoughts only where that is asked for.
-    pub(super) fn hides_thoughts(self) -> bool {
+    pub(crate) fn hides_thoughts(self) -> bool {
         self.version >= (4, 7)
     }
 
     /// Whether there is an effort between `high` and `max`.
-    pub(super) fn has_extra_high(self) -> bool {
+    pub(crate) fn has_extra_high(self) -> bool {
         self.version >= (4, 7)
     }
 
     /// Whether it can be told how bold to be: `temperature` and the like.
-    pub(super) fn takes_sampling(self) -> bool {
+    pub(crate) fn takes_sampling(self) -> bool {
         self.version < (4, 7)
     }
 
     /// Whether it can be made to call a tool.
-    pub(super) fn takes_forced_tool(self) -> bool {
+    pub(crate) fn takes_forced_tool(self) -> bool {
         match self.family {
             Family::Opus | Family::Sonnet => self.version < (5, 5),
             Family::Largest => self.version < (5, 1),
@@ -132,6 +148,18 @@ mod tests {
             ("claude-sonnet-5@default", Family::Sonnet, (5, 0)),
             ("claude-mythos-preview", Family::Largest, NEWEST),
             ("claude-sonnet-latest", Family::Sonnet, NEWEST),
+            ("anthropic.claude-v2:1", Family::Other, OLDEST),
+            ("anthropic.claude-instant-v1", Family::Other, OLDEST),
+            (
+                "us.anthropic.claude-3-7-sonnet-20250219-v1:0",
+                Family::Sonnet,
+                (3, 7),
+            ),
+            (
+                "arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.anthropic.claude-sonnet-4-20250514-v1:0",
+                Family::Sonnet,
+                (4, 0),
+            ),
             ("MiniMax-M2.1", Family::Other, COPIED),
         ];
 

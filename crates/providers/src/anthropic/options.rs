@@ -4,8 +4,14 @@ use domain::{
     ChatRequest, Json, JsonObject,
     seams::{ProviderError, Target},
 };
+use serde_json::Value;
 
-use super::{demand, thought::Thought, tools};
+use super::{
+    demand,
+    model::{Model, Thinking},
+    thought::{self, Asked, Thought},
+    tools::{self, TOOL_CHOICE, TOOLS, Tooling},
+};
 use crate::vocabulary::{self, Fate, Vocabulary};
 
 /// The OpenAI dialect's options, where they are not this one's too.
@@ -19,11 +25,16 @@ pub(super) const VOCABULARY: Vocabulary = &[
     ("service_tier", Fate::Own),
     ("reasoning_effort", Fate::Own),
     ("parallel_tool_calls", Fate::Own),
-    ("thinking", Fate::Own),
+    (THINKING, Fate::Own),
+    (TOOLS, Fate::Own),
+    (TOOL_CHOICE, Fate::Own),
     (OUTPUT_CONFIG, Fate::Own),
     // Every stream counts.
     ("stream_options", Fate::Own),
-    ("system", Fate::LeftOut("takes it from the conversation")),
+    (
+        "system",
+        Fate::Instead(&[], "the instructions, or a system message"),
+    ),
     ("seed", Fate::LeftOut("has no seed")),
     ("presence_penalty", Fate::LeftOut("has no penalties")),
     ("frequency_penalty", Fate::LeftOut("has no penalties")),
@@ -42,11 +53,18 @@ pub(super) const VOCABULARY: Vocabulary = &[
     ("modalities", Fate::Refused(&[r#"["text"]"#])),
     ("audio", Fate::Refused(&[])),
     ("web_search_options", Fate::Refused(&[])),
-    ("response_format", Fate::Refused(&[r#"{"type":"text"}"#])),
+    (
+        "response_format",
+        Fate::Instead(
+            vocabulary::TEXT_FORMAT,
+            "`output_config`, or with an `output_schema`",
+        ),
+    ),
     ("functions", Fate::Refused(&["[]"])),
     ("function_call", Fate::Refused(&[r#""none""#, r#""auto""#])),
 ];
 
+const THINKING: &str = "thinking";
 pub(super) const OUTPUT_CONFIG: &str = "output_config";
 /// How bold a model is to be. Newer models refuse to be told, and so does one that thinks.
 const SAMPLING: [&str; 3] = ["temperature", "top_p", "top_k"];
@@ -67,26 +85,19 @@ pub(super) fn members(
     request: &ChatRequest,
     demanded: Demanded,
 ) -> Result<JsonObject, ProviderError> {
-    let thought = Thought::of(target, request, &demanded);
+    let tooling = Tooling::of(target, request, demanded.tool)?;
+    let thought = thought(target, request, &tooling);
     let mut members = JsonObject::new();
     let mut add = |name: &str, value: Option<Json>| {
         if let Some(value) = value {
             members.insert(name.to_owned(), value);
         }
     };
-    add("max_tokens", Some(thought.max_tokens(target)));
-    match demanded.tool {
-        Some((tool, choice)) => {
-            add("tools", Some(Json::of(&[tool])));
-            add("tool_choice", Some(choice));
-        }
-        None if !request.tools.is_empty() => {
-            add("tools", Some(tools::declared(&request.tools)?));
-            let choice = tools::choice(target, request)?;
-            add("tool_choice", choice.map(|choice| Json::of(&choice)));
-        }
-        None => {}
-    }
+    let most = || Json::of(&thought.max_tokens());
+    let most = max_tokens(target).cloned().unwrap_or_else(most);
+    add("max_tokens", Some(most));
+    add(TOOLS, tooling.tools);
+    add(TOOL_CHOICE, tooling.choice);
     let effort = thought.effort.as_ref();
     add(
         OUTPUT_CONFIG,
@@ -95,8 +106,8 @@ pub(super) fn members(
     add("metadata", metadata(target));
     add("stop_sequences", stop_sequences(target));
     add("service_tier", service_tier(target));
-    let takes_sampling = thought.takes_sampling(target);
-    add("thinking", thought.thinking);
+    let takes_sampling = thought.takes_sampling(Model::named(&target.model));
+    add(THINKING, thought.thinking);
     for (name, value) in vocabulary::carried(target, VOCABULARY) {
         // `null` is refused here, where others read it as nothing.
         if !value.is_null() && (takes_sampling || !SAMPLING.contains(&name)) {
@@ -106,23 +117,48 @@ pub(super) fn members(
     Ok(members)
 }
 
+/// Refuses options that the dialect cannot carry.
+pub(super) fn check(target: &Target) -> Result<(), ProviderError> {
+    vocabulary::check(target, VOCABULARY)?;
+    // Models that decide themselves how long they think are told an effort as it is written.
+    if !matches!(Model::named(&target.model).thinking(), Thinking::Adaptive) {
+        vocabulary::check_effort(target)?;
+    }
+    let tools = given(target, "tools").map(Json::to_value);
+    let tools = tools.as_ref().and_then(Value::as_array).into_iter();
+    if tools.flatten().any(|tool| tool["type"] == "function") {
+        let instead = r#"tools as `{"name":"…","input_schema":{…}}`"#;
+        return Err(vocabulary::refused(target, "tools", Some(instead)));
+    }
+    let choice = given(target, "tool_choice").map(Json::to_value);
+    if choice.is_some_and(|choice| !choice.is_object() || choice["type"] == "function") {
+        let instead = r#"a choice as `{"type":"any"}`"#;
+        return Err(vocabulary::refused(target, "tool_choice", Some(instead)));
+    }
+    Ok(())
+}
+
 /// A sentence for everything that is left out.
 pub(super) fn warnings(target: &Target, request: &ChatRequest) -> Vec<String> {
     let mut warnings = vocabulary::warnings(target, VOCABULARY);
+    let (demanded, _) = demand::worded(target, request);
+    // What cannot be worded is refused, and needs no warning.
+    let tooling = Tooling::of(target, request, demanded.tool).unwrap_or_default();
+    let thought = thought(target, request, &tooling);
+    if !request.tools.is_empty() && request.tool_choice.is_some() {
+        warnings.extend(vocabulary::replaced(target, &[TOOL_CHOICE]));
+    }
+    warnings.extend(tools::warning_of_strict(request));
+    warnings.extend(thought.warnings());
     let mut warn = |name: &str, why: &str| {
         warnings.push(format!("the option `{name}` was left out: {why}"));
     };
-    let (demanded, _) = demand::worded(target, request);
-    let thought = Thought::of(target, request, &demanded);
-    if !thought.takes_sampling(target) {
+    if !thought.takes_sampling(Model::named(&target.model)) {
         for name in SAMPLING {
             if given(target, name).is_some() {
                 warn(name, "the model takes none, or none while it thinks");
             }
         }
-    }
-    if let Some(why) = thought.left_out {
-        warn("reasoning_effort", why);
     }
     if given(target, "metadata").is_some_and(|metadata| user_id(metadata).is_none()) {
         warn("metadata", "the dialect's has a `user_id` alone");
@@ -141,8 +177,26 @@ pub(super) fn given<'t>(target: &'t Target, name: &str) -> Option<&'t Json> {
     target.options.get(name).filter(|value| !value.is_null())
 }
 
+/// Whether the target can be made to call a tool.
+pub(super) fn may_force_tool(target: &Target) -> bool {
+    thought::may_force_tool(Model::named(&target.model), given(target, THINKING))
+}
+
+/// Whether and how hard the model thinks.
+fn thought(target: &Target, request: &ChatRequest, tooling: &Tooling) -> Thought {
+    let most = max_tokens(target).and_then(|most| most.text().parse().ok());
+    Thought::of(Asked {
+        model: Model::named(&target.model),
+        thinking: given(target, THINKING),
+        effort: given(target, "reasoning_effort"),
+        max_tokens: most,
+        is_forced: tooling.is_forced(),
+        goes_on_after_tools: thought::goes_on_after_tools(request),
+    })
+}
+
 /// How long the client lets the answer be.
-pub(super) fn max_tokens(target: &Target) -> Option<&Json> {
+fn max_tokens(target: &Target) -> Option<&Json> {
     given(target, "max_tokens").or_else(|| given(target, "max_completion_tokens"))
 }
 
@@ -200,6 +254,8 @@ fn service_tier(target: &Target) -> Option<Json> {
 
 #[cfg(test)]
 mod tests {
+    use domain::{Message, Role, Tool, ToolChoice, ToolMode};
+
     use super::*;
     use crate::wire::tests::target;
 
@@ -257,6 +313,74 @@ mod tests {
     }
 
     #[test]
+    fn what_becomes_of_tools_is_told() {
+        let as_given = r#"{"type":"function","function":{"name":"now","strict":true}}"#;
+        let request = ChatRequest {
+            tools: vec![Tool {
+                kind: "function".to_owned(),
+                name: "now".to_owned(),
+                description: None,
+                parameters: None,
+                as_given: Json::parse(as_given).unwrap(),
+            }],
+            tool_choice: Some(ToolChoice {
+                mode: ToolMode::Required,
+                as_given: Json::of(&"required"),
+            }),
+            ..ChatRequest::default()
+        };
+        let options = r#"{"reasoning_effort":"high","tools":[],"tool_choice":{"type":"auto"}}"#;
+
+        let told = warnings(&with("claude-opus-4-8", options), &request);
+
+        let expected = [
+            "the option `tool_choice` was left out: the request has its own",
+            "`strict` of the tools was left out: their arguments are not held to their schemas",
+            "the option `reasoning_effort` goes out without thinking: the model cannot think where it has to call a tool",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_model_without_its_thoughts_is_not_told_to_think_after_a_tool() {
+        let mut request = ChatRequest::default();
+        for role in [Role::Assistant, Role::Tool, Role::User] {
+            request.messages.push(Message::text(role, "x"));
+        }
+        let budget = r#"{"thinking":{"type":"enabled","budget_tokens":2048}}"#;
+        let adaptive = r#"{"thinking":{"type":"adaptive"}}"#;
+        let why =
+            "the model goes on after a tool only with thoughts that the conversation does not hold";
+        let cases = [
+            ("claude-haiku-4-5", budget, Some("thinking")),
+            ("claude-sonnet-4-6", budget, Some("thinking")),
+            (
+                "claude-haiku-4-5",
+                r#"{"reasoning_effort":"low"}"#,
+                Some("reasoning_effort"),
+            ),
+            ("claude-sonnet-5-5", adaptive, None),
+        ];
+
+        for (model, options, left_out) in cases {
+            let target = with(model, options);
+            let warned = warnings(&target, &request);
+            let members = members(&target, &request, Demanded::default()).unwrap();
+
+            let expected = left_out.map(|name| format!("the option `{name}` was left out: {why}"));
+            assert_eq!(warned, Vec::from_iter(expected), "{model} {options}");
+            let is_thinking = members.contains_key("thinking");
+            assert_eq!(is_thinking, left_out.is_none(), "{model} {options}");
+        }
+        request.messages.push(Message::text(Role::Assistant, "y"));
+        request.messages.push(Message::text(Role::User, "z"));
+        assert_eq!(
+            warnings(&with("claude-haiku-4-5", budget), &request),
+            [""; 0]
+        );
+    }
+
+    #[test]
     fn what_would_make_another_answer_is_refused() {
         let refused = [
             r#"{"n":2}"#,
@@ -265,13 +389,21 @@ mod tests {
             r#"{"modalities":["text","audio"]}"#,
             r#"{"response_format":{"type":"json_object"}}"#,
             r#"{"web_search_options":{}}"#,
+            r#"{"system":"Be brief."}"#,
+            r#"{"reasoning_effort":"banana"}"#,
+            r#"{"reasoning_effort":3}"#,
+            r#"{"tools":[{"type":"function","function":{"name":"a"}}]}"#,
+            r#"{"tool_choice":"required"}"#,
+            r#"{"tool_choice":{"type":"function","function":{"name":"a"}}}"#,
         ];
-        let taken = r#"{"n":1,"logprobs":false,"logit_bias":{},"modalities":["text"],"response_format":{"type":"text"},"audio":null}"#;
+        let taken = r#"{"n":1,"logprobs":false,"logit_bias":{},"modalities":["text"],"response_format":{"type":"text"},"audio":null,"system":null,"reasoning_effort":"xhigh","tools":[{"type":"web_search_20250305","name":"web_search"},{"name":"a","input_schema":{"type":"object"}}],"tool_choice":{"type":"auto"}}"#;
 
         for options in refused {
             let target = with("claude-haiku-4-5", options);
-            assert!(vocabulary::check(&target, VOCABULARY).is_err(), "{options}");
+            assert!(check(&target).is_err(), "{options}");
         }
-        assert!(vocabulary::check(&with("claude-haiku-4-5", taken), VOCABULARY).is_ok());
+        assert!(check(&with("claude-haiku-4-5", taken)).is_ok());
+        // The host knows best which efforts its newest models take.
+        assert!(check(&with("claude-opus-5-5", r#"{"reasoning_effort":"ultra"}"#)).is_ok());
     }
 }

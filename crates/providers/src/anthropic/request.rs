@@ -89,7 +89,7 @@ pub(super) fn turns<'a>(
     request: &'a ChatRequest,
 ) -> Result<Turns<'a>, ProviderError> {
     let mut turns = Turns::default();
-    let has_turns = request.messages.iter().any(|it| it.role != Role::System);
+    let has_turns = request.messages.iter().any(is_turn);
     for message in &request.messages {
         match message.role {
             // There has to be a turn to answer to.
@@ -114,6 +114,18 @@ pub(super) fn turns<'a>(
     }
     turns.trim_end();
     Ok(turns)
+}
+
+/// Whether a message makes a turn: instructions stand apart, and a turn that says nothing is none.
+fn is_turn(message: &Message) -> bool {
+    let is_blank = |part: &Part| matches!(part, Part::Text(text) if text.trim().is_empty());
+    match message.role {
+        Role::System => false,
+        Role::Tool => true,
+        Role::User | Role::Assistant => {
+            !message.tool_calls.is_empty() || !message.parts.iter().all(is_blank)
+        }
+    }
 }
 
 impl<'a> Turns<'a> {

@@ -7,39 +7,13 @@
 
 use domain::{Json, JsonObject};
 
+use crate::schema::{
+    DEFINITIONS, Fate, Subset, closed, is_format, list, object, of_types, speaks_of_members, types,
+};
+
 /// Over the whole schema.
 const MAX_OPTIONAL: usize = 24;
 const MAX_CHOICES: usize = 16;
-const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
-const FORMATS: [&str; 10] = [
-    "date-time",
-    "time",
-    "date",
-    "duration",
-    "email",
-    "hostname",
-    "uri",
-    "ipv4",
-    "ipv6",
-    "uuid",
-];
-/// Keywords that may speak of members of the same object. Of those only one can be carried.
-const MEMBERS: [&str; 14] = [
-    "properties",
-    "additionalProperties",
-    "patternProperties",
-    "unevaluatedProperties",
-    "dependentSchemas",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "if",
-    "then",
-    "else",
-    "$ref",
-    "$dynamicRef",
-    "$recursiveRef",
-];
 
 /// The schema in the subset, if that can carry it.
 pub(super) fn carried(schema: &Json) -> Option<Json> {
@@ -82,12 +56,33 @@ struct Carrying<'a> {
     choices: usize,
 }
 
-impl Carrying<'_> {
+impl Subset for Carrying<'_> {
     fn schema(&mut self, schema: &Json) -> Option<Json> {
         let schema = self.members(&object(schema)?)?;
         Some(Json::of(&schema))
     }
 
+    fn fate<'a>(
+        &mut self,
+        keyword: &'a str,
+        value: &Json,
+        members: &JsonObject,
+    ) -> Option<Fate<'a>> {
+        let is = |name: &str| types(members).is_some_and(|types| types.iter().any(|it| it == name));
+        Some(match keyword {
+            "title" | "description" => Fate::Kept,
+            "enum" if list(value)?.iter().all(is_scalar) => Fate::Kept,
+            "const" if is_scalar(value) => Fate::Kept,
+            "format" if is("string") && is_format(value) => Fate::Kept,
+            "minItems" if is("array") && value.text() != "0" => {
+                Fate::Instead(keyword, Json::of(&1))
+            }
+            _ => Fate::Left,
+        })
+    }
+}
+
+impl Carrying<'_> {
     fn members(&mut self, schema: &JsonObject) -> Option<JsonObject> {
         if let Some(reference) = schema.get("$ref") {
             stands_alone("$ref", schema)?;
@@ -101,30 +96,15 @@ impl Carrying<'_> {
             .find_map(|it| Some((it, schema.get(it)?)));
         if let Some((keyword, choices)) = choices {
             stands_alone(keyword, schema)?;
-            return self.choices(schema, keyword, &list(choices)?);
+            return self.choices(schema, keyword, choices);
         }
         let types = types(schema)?;
         let is = |name: &str| types.iter().any(|it| it == name);
-        let mut carried = JsonObject::new();
-        let kind = match types.as_slice() {
-            [name] => Json::of(name),
-            types => {
-                self.count_choice()?;
-                Json::of(&types)
-            }
-        };
-        carried.insert("type".to_owned(), kind);
-        for (keyword, value) in schema {
-            let value = match keyword.as_str() {
-                "title" | "description" => value.clone(),
-                "enum" if list(value)?.iter().all(is_scalar) => value.clone(),
-                "const" if is_scalar(value) => value.clone(),
-                "format" if is("string") && is_format(value) => value.clone(),
-                "minItems" if is("array") && value.text() != "0" => Json::of(&1),
-                _ => continue,
-            };
-            carried.insert(keyword.clone(), value);
+        if types.len() != 1 {
+            self.count_choice()?;
         }
+        let mut carried = JsonObject::from_iter([("type".to_owned(), of_types(&types))]);
+        carried.extend(self.walked(schema)?);
         if is("array") {
             let items = self.schema(schema.get("items")?)?;
             carried.insert("items".to_owned(), items);
@@ -136,29 +116,11 @@ impl Carrying<'_> {
     }
 
     fn object(&mut self, schema: &JsonObject, carried: &mut JsonObject) -> Option<()> {
-        let properties = schema.get("properties");
-        let properties = properties.map_or_else(|| Some(JsonObject::new()), object)?;
-        let more = schema.get("additionalProperties").map(Json::text);
-        let has = |keyword: &&str| schema.contains_key(*keyword);
-        let is_closed = match more {
-            Some(more) => more == "false" && !has(&"patternProperties"),
-            None => !properties.is_empty() && !MEMBERS[1..].iter().any(has),
-        };
-        let required: Vec<String> = match schema.get("required") {
-            Some(required) => serde_json::from_str(required.text()).ok()?,
-            None => Vec::new(),
-        };
-        let is_known = |name: &String| properties.contains_key(name);
-        if !is_closed || !required.iter().all(is_known) {
-            return None;
-        }
+        let (properties, required) = closed(schema)?;
         let is_optional = |name: &&String| !required.contains(name);
         self.optional += properties.keys().filter(is_optional).count();
-        let mut inner = JsonObject::new();
-        for (name, property) in &properties {
-            inner.insert(name.clone(), self.schema(property)?);
-        }
-        carried.insert("properties".to_owned(), Json::of(&inner));
+        let properties = self.named(&properties)?;
+        carried.insert("properties".to_owned(), Json::of(&properties));
         carried.insert("required".to_owned(), Json::of(&required));
         carried.insert("additionalProperties".to_owned(), Json::of(&false));
         (self.optional <= MAX_OPTIONAL).then_some(())
@@ -168,20 +130,19 @@ impl Carrying<'_> {
         &mut self,
         schema: &JsonObject,
         keyword: &str,
-        choices: &[Json],
+        choices: &Json,
     ) -> Option<JsonObject> {
-        if let ("allOf", [only]) = (keyword, choices) {
+        let several = list(choices)?;
+        if let ("allOf", [only]) = (keyword, several.as_slice()) {
             return self.members(&object(only)?);
         }
-        if keyword == "allOf" || choices.is_empty() {
+        if keyword == "allOf" || several.is_empty() {
             return None;
         }
         self.count_choice()?;
-        let carried = choices.iter().map(|choice| self.schema(choice));
-        let carried: Vec<Json> = carried.collect::<Option<_>>()?;
         let description = schema.get("description");
         let description = description.map(|it| ("description".to_owned(), it.clone()));
-        let choices = ("anyOf".to_owned(), Json::of(&carried));
+        let choices = ("anyOf".to_owned(), self.inside(keyword, choices)?);
         Some(description.into_iter().chain([choices]).collect())
     }
 
@@ -213,55 +174,12 @@ impl Carrying<'_> {
 
 /// Nothing if anything else speaks of the same object's members.
 fn stands_alone(keyword: &str, schema: &JsonObject) -> Option<()> {
-    let mut others = MEMBERS.iter().filter(|it| **it != keyword);
-    let is_alone = !others.any(|it| schema.contains_key(*it));
+    let is_alone = !schema.contains_key("properties") && !speaks_of_members(schema, keyword);
     is_alone.then_some(())
-}
-
-fn object(schema: &Json) -> Option<JsonObject> {
-    serde_json::from_str(schema.text()).ok()
-}
-
-fn list(values: &Json) -> Option<Vec<Json>> {
-    serde_json::from_str(values.text()).ok()
 }
 
 fn is_scalar(value: &Json) -> bool {
     !value.text().starts_with(['{', '['])
-}
-
-fn is_format(format: &Json) -> bool {
-    let format = format.as_string();
-    format.is_some_and(|format| FORMATS.contains(&format.as_str()))
-}
-
-/// The names of a value's types; of its allowed values' types, where it has none.
-fn types(schema: &JsonObject) -> Option<Vec<String>> {
-    if let Some(kind) = schema.get("type") {
-        return match kind.as_string() {
-            Some(name) => Some(vec![name]),
-            None => serde_json::from_str(kind.text()).ok(),
-        };
-    }
-    let values = match (schema.get("enum"), schema.get("const")) {
-        (Some(values), _) => list(values)?,
-        (None, Some(value)) => vec![value.clone()],
-        (None, None) => return None,
-    };
-    let mut types: Vec<String> = Vec::new();
-    for value in &values {
-        let name = match value.text().as_bytes().first()? {
-            b'"' => "string",
-            b't' | b'f' => "boolean",
-            b'n' => "null",
-            b'{' | b'[' => return None,
-            _ => "number",
-        };
-        if !types.iter().any(|it| it == name) {
-            types.push(name.to_owned());
-        }
-    }
-    Some(types)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //!
 //! A stream has ended with `message_stop` alone. Anything else that stops is a stream that broke off.
 
+use std::mem;
+
 use domain::{Delta, FinishReason, ToolCallDelta};
 use serde_json::{Map, Value};
 
@@ -23,11 +25,13 @@ pub(crate) struct EventDecoder {
     call: Option<Call>,
     /// How many calls of the caller's tools have begun.
     calls: usize,
-    /// Whether any of the answer has come.
-    has_begun: bool,
     finish_reason: Option<FinishReason>,
     /// Some of it comes first, some last; what is counted twice is counted on.
     usage: Map<String, Value>,
+    /// Whether more was counted than was told.
+    has_counted: bool,
+    /// Whether anything was told.
+    has_told: bool,
 }
 
 /// A call, as far as it has come.
@@ -46,9 +50,10 @@ impl EventDecoder {
             reading,
             call: None,
             calls: 0,
-            has_begun: false,
             finish_reason: None,
             usage: Map::new(),
+            has_counted: false,
+            has_told: false,
         }
     }
 
@@ -72,7 +77,19 @@ impl EventDecoder {
         }
     }
 
+    /// The deltas with what was counted so far behind them. A host that has but counted has not begun to answer.
+    fn with_count(&mut self, mut deltas: Vec<Delta>) -> Vec<Delta> {
+        self.has_told |= !deltas.is_empty();
+        let is_over = matches!(deltas.last(), Some(Delta::End { .. }));
+        if self.has_told && !is_over && mem::take(&mut self.has_counted) {
+            let usage = answer::usage(&Value::Object(self.usage.clone()));
+            deltas.extend(usage.map(Delta::Usage));
+        }
+        deltas
+    }
+
     fn count(&mut self, usage: &Value) {
+        self.has_counted = true;
         let counted = usage.as_object().into_iter().flatten();
         let counted = counted.filter(|(_, count)| !count.is_null());
         self.usage
@@ -84,11 +101,10 @@ impl EventDecoder {
         let text = |name: &str| block[name].as_str().unwrap_or_default();
         match text("type") {
             "text" => Ok(self.said(text("text"))),
-            "thinking" => Ok(self.thought(text("thinking"))),
+            "thinking" => Ok(thought(text("thinking"))),
             "tool_use" => {
                 let number = event["index"].as_u64();
                 let number = number.ok_or_else(|| Fault::protocol("a block has no number"))?;
-                self.has_begun = true;
                 self.call = Some(Call {
                     number,
                     input: block["input"].clone(),
@@ -109,7 +125,7 @@ impl EventDecoder {
         let text = |name: &str| delta[name].as_str().unwrap_or_default();
         match text("type") {
             "text_delta" => Ok(self.said(text("text"))),
-            "thinking_delta" => Ok(self.thought(text("thinking"))),
+            "thinking_delta" => Ok(thought(text("thinking"))),
             "input_json_delta" => self.called(text("partial_json")),
             _ => Ok(Vec::new()),
         }
@@ -128,15 +144,7 @@ impl EventDecoder {
     }
 
     fn said(&mut self, piece: &str) -> Vec<Delta> {
-        self.has_begun |= !piece.is_empty();
         told(self.joined.said(piece))
-    }
-
-    fn thought(&mut self, piece: &str) -> Vec<Delta> {
-        self.has_begun |= !piece.is_empty();
-        let piece = Some(piece).filter(|piece| !piece.is_empty());
-        let piece = piece.map(|piece| Delta::Reasoning(piece.to_owned()));
-        piece.into_iter().collect()
     }
 
     fn called(&mut self, piece: &str) -> Result<Vec<Delta>, Fault> {
@@ -168,23 +176,25 @@ impl EventDecoder {
     }
 
     fn end(&mut self) -> Result<Vec<Delta>, Fault> {
-        let finish_reason = self.finish_reason.ok_or_else(broken_off)?;
+        let finish_reason = self.finish_reason.ok_or_else(Fault::broken_off)?;
         let mut deltas = told(self.joined.finish());
         deltas.push(Delta::End {
             finish_reason,
-            usage: answer::usage(&Value::Object(std::mem::take(&mut self.usage))),
+            usage: answer::usage(&Value::Object(mem::take(&mut self.usage))),
         });
         Ok(deltas)
     }
 }
 
+fn thought(piece: &str) -> Vec<Delta> {
+    let piece = Some(piece).filter(|piece| !piece.is_empty());
+    let piece = piece.map(|piece| Delta::Reasoning(piece.to_owned()));
+    piece.into_iter().collect()
+}
+
 fn told(text: String) -> Vec<Delta> {
     let text = Some(text).filter(|text| !text.is_empty());
     text.map(Delta::Text).into_iter().collect()
-}
-
-fn broken_off() -> Fault {
-    Fault::protocol("the provider's stream broke off")
 }
 
 impl Decoder for EventDecoder {
@@ -193,19 +203,8 @@ impl Decoder for EventDecoder {
         if data.is_empty() {
             return Ok(Vec::new());
         }
-        let deltas = self.event(data);
-        // A fault before the answer may be about the demand; after it, the host has taken that.
-        deltas.map_err(|fault| {
-            if self.has_begun {
-                fault
-            } else {
-                self.reading.fault(fault)
-            }
-        })
-    }
-
-    fn finish(&mut self) -> Result<Vec<Delta>, Fault> {
-        Err(broken_off())
+        let deltas = self.event(data)?;
+        Ok(self.with_count(deltas))
     }
 }
 
@@ -215,29 +214,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::tests::events;
+    use crate::{adapter, wire::tests::events};
 
     /// What comes of a body that ends there: its text, and whether its end was an orderly one.
     fn read(body: &[u8]) -> (String, Option<(FinishReason, Option<Usage>)>) {
-        let mut decoder = EventDecoder::new(Reading::default());
-        let mut text = String::new();
-        let mut end = None;
-        for event in &events(body) {
-            for delta in decoder.push(event).unwrap_or_default() {
-                match delta {
-                    Delta::Text(piece) => text += &piece,
-                    Delta::End {
-                        finish_reason,
-                        usage,
-                    } => end = Some((finish_reason, usage.map(|report| report.usage))),
-                    _ => {}
-                }
-            }
-        }
-        if end.is_none() {
-            assert!(decoder.finish().is_err());
-        }
-        (text, end)
+        adapter::tests::read(EventDecoder::new(Reading::default()), &events(body))
     }
 
     const STOP: &str = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
@@ -273,23 +254,32 @@ mod tests {
     #[test]
     fn a_stream_cut_after_any_byte_ends_in_order_only_with_its_last_event() {
         let body = recorded();
-
-        for cut in 0..body.len() {
-            let (text, end) = read(&body.as_bytes()[..cut]);
-            assert_eq!(end, None, "{cut}");
-            assert!("Hello\u{e5} you".starts_with(&text), "{cut}: {text}");
-        }
         let usage = Usage {
             input_tokens: 13,
             output_tokens: 2,
             cached_tokens: 4,
             ..Usage::default()
         };
-        let whole = (
-            "Hello\u{e5} you".to_owned(),
-            Some((FinishReason::Stop, Some(usage))),
-        );
-        assert_eq!(read(body.as_bytes()), whole);
+        let whole = ("Hello\u{e5} you", usage);
+        adapter::tests::assert_ends_after(body.len(), body.as_bytes(), whole, read);
+    }
+
+    #[test]
+    fn what_is_counted_is_told_as_soon_as_the_answer_has_begun() {
+        let mut decoder = EventDecoder::new(Reading::default());
+        let mut told = Vec::new();
+
+        for event in &events(recorded().as_bytes()) {
+            told.extend(decoder.push(event).unwrap());
+        }
+
+        let counts = told.iter().map(|delta| match delta {
+            Delta::Usage(report) => Some((report.usage.input_tokens, report.usage.output_tokens)),
+            _ => None,
+        });
+        let counts: Vec<Option<(u64, u64)>> = counts.collect();
+        let expected = [None, Some((13, 1)), None, None, Some((13, 2)), None];
+        assert_eq!(counts, expected);
     }
 
     #[test]

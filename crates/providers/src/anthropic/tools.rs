@@ -1,13 +1,19 @@
 //! Tools: the caller's, which of them may be called, and how their calls are named.
 //! <https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview>
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use domain::{
-    ChatRequest, Json, JsonObject, Tool, ToolMode,
+    ChatRequest, Json, JsonObject, Role, Tool, ToolMode,
     seams::{ProviderError, ProviderErrorKind, Target},
 };
 use serde::Serialize;
+
+use super::options::given;
+
+/// Tools in the dialect's own words among a client's options, and the choice of them.
+pub(super) const TOOLS: &str = "tools";
+pub(super) const TOOL_CHOICE: &str = "tool_choice";
 
 /// A choice of tools.
 #[derive(Debug, Serialize)]
@@ -20,15 +26,101 @@ pub(super) struct Choice<'a> {
     pub(super) disable_parallel_tool_use: Option<bool>,
 }
 
-/// The caller's tools.
-pub(super) fn declared(tools: &[Tool]) -> Result<Json, ProviderError> {
-    #[derive(Serialize)]
-    struct Declared<'a> {
-        name: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        description: Option<&'a str>,
-        input_schema: JsonObject,
+/// A tool.
+#[derive(Debug, Serialize)]
+struct Declared<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    input_schema: JsonObject,
+}
+
+/// All tools of a request, and which of them may be called.
+#[derive(Debug, Default)]
+pub(super) struct Tooling {
+    pub(super) tools: Option<Json>,
+    pub(super) choice: Option<Json>,
+}
+
+impl Tooling {
+    /// With the tool that takes the answer, if one was `demanded`. The caller's tools stand beside those that the
+    /// client's options name in the dialect's own words; of two choices the caller's holds.
+    pub(super) fn of(
+        target: &Target,
+        request: &ChatRequest,
+        demanded: Option<(Json, Json)>,
+    ) -> Result<Self, ProviderError> {
+        if let Some((tool, choice)) = demanded {
+            return Ok(Self {
+                tools: Some(Json::of(&[tool])),
+                choice: Some(choice),
+            });
+        }
+        let own_choice = given(target, TOOL_CHOICE).cloned();
+        let own = given(target, TOOLS);
+        let Some(mut tools) = own.map_or(Some(Vec::new()), list) else {
+            // The provider will say what is wrong with it.
+            return Ok(Self {
+                tools: own.cloned(),
+                choice: own_choice,
+            });
+        };
+        let mut choice = own_choice;
+        if !request.tools.is_empty() {
+            tools.splice(..0, declared(&request.tools)?);
+            if request.tool_choice.is_some() || choice.is_none() {
+                choice = caller_choice(target, request)?.map(|choice| Json::of(&choice));
+            }
+        } else if tools.is_empty() {
+            tools = told(request).into_iter().map(undescribed).collect();
+            if !tools.is_empty() && choice.is_none() {
+                choice = Some(Json::of(&Choice {
+                    kind: "none",
+                    name: None,
+                    disable_parallel_tool_use: None,
+                }));
+            }
+        }
+        Ok(Self {
+            tools: (!tools.is_empty()).then(|| Json::of(&tools)),
+            choice,
+        })
     }
+
+    /// Whether the model has to call one.
+    pub(super) fn is_forced(&self) -> bool {
+        let choice = self.choice.as_ref().map(Json::to_value);
+        choice.is_some_and(|choice| matches!(choice["type"].as_str(), Some("any" | "tool")))
+    }
+}
+
+fn list(tools: &Json) -> Option<Vec<Json>> {
+    serde_json::from_str(tools.text()).ok()
+}
+
+/// The names of the tools that the conversation tells of. Anthropic's models want to be told of these, though none of
+/// them may be called any more.
+pub(crate) fn told(request: &ChatRequest) -> BTreeSet<&str> {
+    let calls = request
+        .messages
+        .iter()
+        .filter(|it| it.role == Role::Assistant);
+    let calls = calls.flat_map(|message| &message.tool_calls);
+    calls.map(|call| call.name.as_str()).collect()
+}
+
+/// A tool of which only the name is known.
+fn undescribed(name: &str) -> Json {
+    let input_schema = [("type".to_owned(), Json::of(&"object"))];
+    Json::of(&Declared {
+        name,
+        description: None,
+        input_schema: input_schema.into(),
+    })
+}
+
+/// The caller's tools.
+fn declared(tools: &[Tool]) -> Result<Vec<Json>, ProviderError> {
     let declared = tools.iter().map(|tool| {
         if tool.kind != "function" {
             let reason = format!(
@@ -37,15 +129,24 @@ pub(super) fn declared(tools: &[Tool]) -> Result<Json, ProviderError> {
             );
             return Err(ProviderError::new(ProviderErrorKind::Invalid, reason));
         }
-        let input_schema = parameters(tool);
-        Ok(Declared {
+        Ok(Json::of(&Declared {
             name: &tool.name,
             description: tool.description.as_deref(),
-            input_schema,
-        })
+            input_schema: parameters(tool),
+        }))
     });
-    let declared: Vec<Declared<'_>> = declared.collect::<Result<_, _>>()?;
-    Ok(Json::of(&declared))
+    declared.collect()
+}
+
+/// What is said of tools whose arguments were to be held to their schemas. The provider would do that as well, but for
+/// fewer and smaller schemas than the hosts that callers write them for: one too many, and it refuses the request.
+/// <https://platform.claude.com/docs/en/agents-and-tools/tool-use/strict-tool-use>
+pub(crate) fn warning_of_strict(request: &ChatRequest) -> Option<String> {
+    let is_strict = |tool: &&Tool| tool.as_given.to_value()["function"]["strict"] == true;
+    request.tools.iter().find(is_strict)?;
+    let warning =
+        "`strict` of the tools was left out: their arguments are not held to their schemas";
+    Some(warning.to_owned())
 }
 
 /// The arguments of a tool, which are an object whether or not its schema says so; here it has to.
@@ -60,7 +161,7 @@ fn parameters(tool: &Tool) -> JsonObject {
 }
 
 /// Which of the caller's tools may be called; `None` where the caller says nothing of it.
-pub(super) fn choice<'a>(
+fn caller_choice<'a>(
     target: &Target,
     request: &'a ChatRequest,
 ) -> Result<Option<Choice<'a>>, ProviderError> {

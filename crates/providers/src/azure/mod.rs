@@ -9,9 +9,10 @@ mod place;
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Part, Rung,
     Secret,
-    seams::{ProviderError, ProviderErrorKind as Kind, Target},
+    seams::{ProviderError, ProviderErrorKind as Kind, Taken, Target},
 };
 
+pub(crate) use self::place::is_deployments;
 use self::{
     entra::Application,
     place::{deployed, placed},
@@ -61,6 +62,10 @@ impl<A: Adapter> Adapter for Azure<A> {
         self.0.reads_as_given(target)
     }
 
+    fn taken(&self, body: &[u8]) -> Taken {
+        self.0.taken(body)
+    }
+
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
         self.0.warnings(target, request)
     }
@@ -72,7 +77,7 @@ impl<A: Adapter> Adapter for Azure<A> {
                 "its address is not known: set `api_base` to the resource's (`https://NAME.openai.azure.com`), or the setting `resource` to its name",
             ));
         }
-        if place::is_deployments(api_base) && place::version(target).is_none() {
+        if is_deployments(api_base) && place::version(target).is_none() {
             return Err(misconfigured(
                 "its address is that of a deployment, which needs the setting `api_version`",
             ));
@@ -131,6 +136,10 @@ impl<A: Adapter> Adapter for Azure<A> {
         placed(target, self.0.image_request(&deployed(target), request)?)
     }
 
+    fn draws_from(&self, target: &Target, part: &Part) -> bool {
+        self.0.draws_from(target, part)
+    }
+
     fn images(
         &self,
         target: &Target,
@@ -140,8 +149,8 @@ impl<A: Adapter> Adapter for Azure<A> {
         self.0.images(target, request, body)
     }
 
-    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
-        self.0.fault(reading, status, body)
+    fn fault(&self, status: u16, body: &[u8]) -> Fault {
+        self.0.fault(status, body)
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) fn version(target: &Target) -> Option<&str> {
 }
 
 /// Whether an address is that of one deployment.
-pub(super) fn is_deployments(api_base: &str) -> bool {
+pub(crate) fn is_deployments(api_base: &str) -> bool {
     api_base.contains("/openai/deployments/")
 }
 

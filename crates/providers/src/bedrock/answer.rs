@@ -12,10 +12,7 @@ use super::{
     fault,
     telling::Telling,
 };
-use crate::wire::Fault;
-
-/// Above this, whole numbers have gaps in many a JSON reader; a count that large is none.
-const MAX_COUNT: u64 = 1 << 53;
+use crate::{count::whole, wire::Fault};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -68,11 +65,10 @@ struct ToolUse {
 
 /// Reads the answer to a conversation.
 pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, Fault> {
-    let value: Value = serde_json::from_slice(body)
-        .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
+    let value: Value = serde_json::from_slice(body).map_err(|_| Fault::no_json())?;
     let no_message = || Fault::protocol("the provider's answer has no message");
     if value.get("output").is_none() && value.get("__type").is_some() {
-        return Err(fault::of_status(200, body));
+        return Err(fault::of_status(200, None, body));
     }
     // The arguments of calls keep their text, which they would not as values.
     let answer: Answer = serde_json::from_slice(body).map_err(|_| no_message())?;
@@ -141,7 +137,11 @@ fn add(generation: &mut Generation, delta: Delta) {
                 call.arguments += &piece.arguments;
             }
         }
-        Delta::Refusal(_) | Delta::Logprobs(_) | Delta::End { .. } => {}
+        Delta::Refusal(_)
+        | Delta::Logprobs(_)
+        | Delta::Usage(_)
+        | Delta::Remarks(_)
+        | Delta::End { .. } => {}
     }
 }
 
@@ -169,15 +169,21 @@ pub(super) fn finish_reason(
 /// The provider's count, if it makes sense. What its cache took part in is counted beside the input.
 pub(super) fn usage(raw: &Json) -> Option<UsageReport> {
     let counts: Value = serde_json::from_str(raw.text()).ok()?;
-    let count = |name: &str| counts[name].as_u64().filter(|count| *count <= MAX_COUNT);
+    let count = |name: &str| whole(&counts[name]);
     let cached_tokens = count("cacheReadInputTokens").unwrap_or(0);
     let cache_write_tokens = count("cacheWriteInputTokens").unwrap_or(0);
+    let details = counts["cacheDetails"].as_array().into_iter().flatten();
+    let for_an_hour: u64 = details
+        .filter(|detail| detail["ttl"] == "1h")
+        .filter_map(|detail| detail["inputTokens"].as_u64())
+        .fold(0, u64::saturating_add);
     Some(UsageReport {
         usage: Usage {
             input_tokens: count("inputTokens")? + cached_tokens + cache_write_tokens,
             output_tokens: count("outputTokens")?,
             cached_tokens,
             cache_write_tokens,
+            cache_write_1h_tokens: for_an_hour.min(cache_write_tokens),
             ..Usage::default()
         },
         cost: None,

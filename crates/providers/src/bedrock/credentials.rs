@@ -144,17 +144,23 @@ impl AccessKey {
     }
 }
 
-/// The region that is set, else the one in the host's name.
+/// The region that is signed for: at AWS the one in the host's name, since no other signature holds there, else the one
+/// that is set.
 fn region(target: &Target) -> Option<String> {
     let set = target.settings.get(REGION).map(|region| region.trim());
-    if let Some(region) = set.filter(|region| !region.is_empty()) {
-        return Some(region.to_owned());
-    }
-    let url = Url::parse(target.api_base.as_deref()?).ok()?;
-    let mut labels = url.host_str()?.split('.');
-    labels.find(|label| label.starts_with(HOST))?;
-    let region = labels.next()?;
-    region.contains('-').then(|| region.to_owned())
+    let set = set.filter(|region| !region.is_empty());
+    let url = Url::parse(target.api_base.as_deref().unwrap_or_default()).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let mut labels = host.split('.');
+    labels.find(|label| label.starts_with(HOST));
+    let named = labels.next().filter(|label| label.contains('-'));
+    let is_at_aws = labels.any(|label| matches!(label, "amazonaws" | "aws"));
+    let region = if is_at_aws {
+        named.or(set)
+    } else {
+        set.or(named)
+    };
+    region.map(str::to_owned)
 }
 
 fn unsignable() -> ProviderError {

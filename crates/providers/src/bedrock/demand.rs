@@ -2,10 +2,8 @@
 //!
 //! What a client wrote out itself among its options wins over what we would ask for.
 
-use std::collections::BTreeSet;
-
 use domain::{
-    ChatRequest, Demand, Json, JsonObject, Role, Rung, ToolChoice, ToolMode,
+    ChatRequest, Demand, Json, JsonObject, Rung, ToolChoice, ToolMode,
     seams::{ProviderError, ProviderErrorKind as Kind, Target},
 };
 use serde::Serialize;
@@ -16,7 +14,7 @@ use super::{
     options::{self, OUTPUT_CONFIG, TOOL_CONFIG},
     schema,
 };
-use crate::{openai::wrap, wire::Fault};
+use crate::{adapter::Demanding, anthropic::tools, openai::wrap};
 
 /// What must be known of a request to read its answer.
 #[derive(Debug, Default)]
@@ -40,14 +38,9 @@ pub(super) enum Calls {
     Demanded,
 }
 
-impl Reading {
-    /// The fault of the answer, which may be about the demand.
-    pub(super) fn fault(&self, fault: Fault) -> Fault {
-        if self.is_demanding {
-            fault.of_demanding()
-        } else {
-            fault
-        }
+impl Demanding for Reading {
+    fn is_demanding(&self) -> bool {
+        self.is_demanding
     }
 }
 
@@ -60,7 +53,7 @@ pub(super) struct Worded {
 
 /// Words the caller's tools and the demand.
 pub(super) fn worded(target: &Target, request: &ChatRequest) -> Result<Worded, ProviderError> {
-    let mut tool_config = tools(target, request)?;
+    let mut tool_config = callers(target, request)?;
     let mut output_config = JsonObject::new();
     let mut reading = Reading::default();
     let has_tools = !request.tools.is_empty();
@@ -68,7 +61,9 @@ pub(super) fn worded(target: &Target, request: &ChatRequest) -> Result<Worded, P
         reading.calls = Calls::Told;
     }
     // Who forces our tool keeps the model from the caller's.
-    let may_force = !has_tools && !target.options.contains_key(TOOL_CONFIG);
+    let may_force = !has_tools
+        && !target.options.contains_key(TOOL_CONFIG)
+        && Family::of(&target.model).may_force_tool(options::own_thinking(target).as_ref());
     match &request.demand {
         Some(demand) if demand.rung == Rung::NativeSchema => {
             let given = options::merged(JsonObject::new(), target, OUTPUT_CONFIG);
@@ -125,7 +120,7 @@ fn force(target: &Target, demand: &Demand, tool_config: &mut JsonObject, reading
 }
 
 /// The caller's tools and which of them the model may call; empty if there are none.
-fn tools(target: &Target, request: &ChatRequest) -> Result<JsonObject, ProviderError> {
+fn callers(target: &Target, request: &ChatRequest) -> Result<JsonObject, ProviderError> {
     let mode = request.tool_choice.as_ref().map(|choice| &choice.mode);
     let other = request.tools.iter().find(|tool| tool.kind != "function");
     if let Some(tool) = other {
@@ -142,7 +137,7 @@ fn tools(target: &Target, request: &ChatRequest) -> Result<JsonObject, ProviderE
         ));
     }
     let mut config = JsonObject::new();
-    let told = told(request);
+    let told = tools::told(request);
     // Tools that may not be called are not told of; those of turns before must be.
     let is_off = mode == Some(&ToolMode::None) && told.is_empty();
     let mut specs: Vec<Json> = Vec::new();
@@ -168,14 +163,10 @@ fn tools(target: &Target, request: &ChatRequest) -> Result<JsonObject, ProviderE
     Ok(config)
 }
 
-/// The names of the tools that the conversation tells of.
-fn told(request: &ChatRequest) -> BTreeSet<&str> {
-    let calls = request
-        .messages
-        .iter()
-        .filter(|it| it.role == Role::Assistant);
-    let calls = calls.flat_map(|message| &message.tool_calls);
-    calls.map(|call| call.name.as_str()).collect()
+/// Whether the model has to call a tool.
+pub(super) fn is_forced(tool_config: &JsonObject) -> bool {
+    let choice = tool_config.get("toolChoice").map(Json::to_value);
+    choice.is_some_and(|choice| choice["any"].is_object() || choice["tool"].is_object())
 }
 
 /// A tool; one without a schema takes no arguments, or nothing is known of them.

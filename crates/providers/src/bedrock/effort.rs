@@ -1,108 +1,138 @@
-//! `reasoning_effort` in the words of each family of models.
+//! `reasoning_effort` in the words of each family of models, and what it rules out.
 //!
-//! Claude since 4.6 decides itself how long it thinks and takes a level; before, it takes a budget of tokens
+//! Claude takes here what it takes at its maker's own host
 //! (<https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html>). Amazon Nova 2 has
-//! levels too (<https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html>).
+//! levels, too (<https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html>).
 
-use domain::{ChatRequest, Json, JsonObject, Role, seams::Target};
-use serde_json::{Value, json};
+use domain::{ChatRequest, Json, JsonObject, seams::Target};
+use serde_json::json;
 
-use super::{family::Family, options};
+use super::{demand, family::Family, options};
+use crate::anthropic::{
+    model::Model,
+    thought::{self, Asked, Thought},
+};
 
 pub(super) const REASONING_EFFORT: &str = "reasoning_effort";
 
-/// The smallest budget that Claude takes.
-const MIN_BUDGET: u64 = 1024;
-const BUDGETS: [(&str, u64); 4] = [
-    ("minimal", MIN_BUDGET),
-    ("low", MIN_BUDGET),
-    ("medium", 4096),
-    ("high", 16_384),
-];
-/// For `xhigh`, `max` and the like.
-const MAX_BUDGET: u64 = 32_768;
-
 /// What becomes of the option.
-pub(super) enum Effort {
-    /// It is not given, or the model does what it asks for unasked.
-    Unsaid,
+#[derive(Debug, Default)]
+pub(super) struct Effort {
     /// Members of `additionalModelRequestFields`.
-    Fields(JsonObject),
-    /// It is left out; why, in words that follow `the model`.
-    LeftOut(&'static str),
+    pub(super) fields: JsonObject,
+    /// How long the answer has to be allowed to be, where the client does not say.
+    pub(super) max_tokens: Option<u64>,
+    /// What the model is not told beside it, under the names that go out.
+    pub(super) unsaid: &'static [&'static str],
+    /// What the client is to know of it.
+    pub(super) warnings: Vec<String>,
+    /// Whether the client's own `thinking` does not go out.
+    pub(super) leaves_out_thinking: bool,
 }
 
 impl Effort {
-    /// Words the option.
-    pub(super) fn of(target: &Target, request: &ChatRequest) -> Self {
+    /// Words the option for a request with those tools.
+    pub(super) fn of(target: &Target, request: &ChatRequest, tool_config: &JsonObject) -> Self {
         let given = target.options.get(REASONING_EFFORT);
-        let Some(given) = given.filter(|given| !given.is_null()) else {
-            return Self::Unsaid;
-        };
-        let level = given.as_string().unwrap_or_default();
-        match Family::of(&target.model) {
-            Family::Effort => Self::Fields([(REASONING_EFFORT.to_owned(), given.clone())].into()),
-            Family::Claude(..) | Family::Nova2 if level.is_empty() => {
-                Self::LeftOut("takes a level in words")
+        let given = given.filter(|given| !given.is_null());
+        let level = given.map(|given| given.as_string().unwrap_or_default());
+        let level = level.as_deref();
+        let family = Family::of(&target.model);
+        if let Family::Claude(model) = family {
+            let effort = given.filter(|_| level != Some(""));
+            let is_forced = demand::is_forced(tool_config);
+            let claude = Self::claude(target, request, (model, effort, is_forced));
+            return match level {
+                Some("") => claude.but_not(target, "takes a level in words"),
+                _ => claude,
+            };
+        }
+        match (family, given, level) {
+            (_, None, _) | (_, _, None) => Self::default(),
+            (Family::Effort, Some(given), _) => Self {
+                fields: [(REASONING_EFFORT.to_owned(), given.clone())].into(),
+                ..Self::default()
+            },
+            (Family::Nova2, _, Some("")) => {
+                Self::default().but_not(target, "takes a level in words")
             }
-            Family::Nova2 => fields(&[("reasoningConfig", nova(&level))]),
-            Family::Claude(..) if level == "none" => Self::Unsaid,
-            Family::Claude(major, minor) if (major, minor) < (3, 7) => {
-                Self::LeftOut("does not reason")
-            }
-            Family::Claude(major, minor) if (major, minor) < (4, 6) => {
-                budget(target, request, &level)
-            }
-            Family::Claude(..) => {
-                let level = if level == "minimal" { "low" } else { &level };
-                fields(&[
-                    ("thinking", json!({ "type": "adaptive" })),
-                    ("output_config", json!({ "effort": level })),
-                ])
-            }
-            Family::Nova | Family::Open | Family::Other | Family::Opaque => {
-                Self::LeftOut("is not known to take one")
-            }
+            (Family::Nova2, _, Some(level)) => Self::nova(level),
+            _ => Self::default().but_not(target, "is not known to take one"),
         }
     }
-}
 
-fn fields(members: &[(&str, Value)]) -> Effort {
-    let members = members
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), Json::of(value)));
-    Effort::Fields(members.collect())
-}
+    fn claude(
+        target: &Target,
+        request: &ChatRequest,
+        (model, effort, is_forced): (Model, Option<&Json>, bool),
+    ) -> Self {
+        let max_tokens = options::max_tokens(target);
+        let thought = Thought::of(Asked {
+            model,
+            thinking: options::own_thinking(target).as_ref(),
+            effort,
+            max_tokens,
+            is_forced,
+            goes_on_after_tools: thought::goes_on_after_tools(request),
+        });
+        // Converse allows few tokens where nobody says how many, and a budget must be less than all.
+        let most = max_tokens.is_none() && thought.has_our_budget();
+        let unsaid: &[&str] = if thought.takes_sampling(model) {
+            &[]
+        } else {
+            &["temperature", "topP", "top_k"]
+        };
+        let warnings = thought.warnings();
+        let leaves_out_thinking = thought.leaves_out_own();
+        let max_tokens = most.then(|| thought.max_tokens());
+        let effort = thought.effort.map(|effort| json!({ "effort": effort }));
+        let members = [
+            (options::THINKING, thought.thinking),
+            ("output_config", effort.map(|effort| Json::of(&effort))),
+        ];
+        let fields = members
+            .into_iter()
+            .filter_map(|(name, member)| Some((name.to_owned(), member?)));
+        Self {
+            fields: fields.collect(),
+            max_tokens,
+            unsaid,
+            warnings,
+            leaves_out_thinking,
+        }
+    }
 
-fn nova(level: &str) -> Value {
-    let level = match level {
-        "none" => return json!({ "type": "disabled" }),
-        "minimal" | "low" => "low",
-        "medium" => "medium",
-        _ => "high",
-    };
-    json!({ "type": "enabled", "maxReasoningEffort": level })
-}
+    fn nova(level: &str) -> Self {
+        let level = match level {
+            "none" => None,
+            "minimal" | "low" => Some("low"),
+            "medium" => Some("medium"),
+            _ => Some("high"),
+        };
+        let config = match level {
+            None => json!({ "type": "disabled" }),
+            Some(level) => json!({ "type": "enabled", "maxReasoningEffort": level }),
+        };
+        Self {
+            fields: [("reasoningConfig".to_owned(), Json::of(&config))].into(),
+            // It takes as long as it takes then.
+            unsaid: match level {
+                Some("high") => &["temperature", "topP", "maxTokens"],
+                _ => &[],
+            },
+            ..Self::default()
+        }
+    }
 
-fn budget(target: &Target, request: &ChatRequest, level: &str) -> Effort {
-    // Claude wants its own thoughts back with the results of the tools that it called, and we do not have them.
-    let last = request.messages.last();
-    if last.is_some_and(|message| message.role == Role::Tool) {
-        return Effort::LeftOut(
-            "does not reason about a tool's result without its thoughts so far",
+    /// It is left out; why, in words that follow `the model`.
+    fn but_not(self, target: &Target, why: &str) -> Self {
+        let warning = format!(
+            "the option `{REASONING_EFFORT}` was left out: the model `{}` {why}",
+            target.name
         );
+        Self {
+            warnings: vec![warning],
+            ..self
+        }
     }
-    let row = BUDGETS.iter().find(|(known, _)| *known == level);
-    let budget = row.map_or(MAX_BUDGET, |(_, budget)| *budget);
-    let limit = options::inference(target).get("maxTokens").cloned();
-    let limit = limit.and_then(|limit| limit.text().parse::<u64>().ok());
-    // The budget is part of the limit, and something must be left for the answer.
-    let budget = limit.map_or(budget, |limit| budget.min(limit.saturating_sub(1)));
-    if budget < MIN_BUDGET {
-        return Effort::LeftOut("reasons only where the answer may have more than 1024 tokens");
-    }
-    fields(&[(
-        "thinking",
-        json!({ "type": "enabled", "budget_tokens": budget }),
-    )])
 }

@@ -13,6 +13,8 @@ use super::{
     options,
 };
 use crate::{
+    count::whole,
+    embedding::{dimensions, vectors},
     vocabulary::{
         Fate::{Own, Renamed},
         Vocabulary,
@@ -54,7 +56,10 @@ const TO_EMBED_NOVA: Vocabulary = &[
     ("user", Own),
     ("dimensions", Own),
     ("singleEmbeddingParams", Own),
+    (TRUNCATION, Own),
 ];
+/// What becomes of a text that is too long. Nobody wants the vector of half a text unasked.
+const TRUNCATION: &str = "truncationMode";
 
 /// How many texts go into one request.
 pub(super) fn embedding_batch(target: &Target) -> usize {
@@ -84,7 +89,10 @@ pub(super) fn embed(
             with_options(body, target, TO_EMBED_COHERE)
         }
         Embedder::Nova => {
-            let text = json!({ "truncationMode": "END", "value": one()? });
+            let mut text = members(json!({ TRUNCATION: "NONE", "value": one()? }));
+            if let Some(mode) = target.options.get(TRUNCATION) {
+                text.insert(TRUNCATION.to_owned(), mode.clone());
+            }
             let mut params = members(json!({ "embeddingPurpose": "GENERIC_INDEX", "text": text }));
             if let Some(dimensions) = target.options.get("dimensions") {
                 params.insert("embeddingDimension".to_owned(), dimensions.clone());
@@ -111,48 +119,22 @@ pub(super) fn embeddings(
             .collect(),
         (_, types) => types["float"].as_array().into_iter().flatten().collect(),
     };
-    let asked = request.input.len();
-    if given.len() != asked {
-        let found = given.len();
-        let words = format!("the provider answered {asked} texts with {found} vectors");
-        return Err(Fault::protocol(words));
-    }
-    let dimensions = ["dimensions", "output_dimension"];
-    let dimensions = dimensions.iter().find_map(|name| {
-        let length = target.options.get(*name)?;
-        length.text().parse::<usize>().ok()
-    });
-    let mut vectors = Vec::with_capacity(asked);
-    for vector in given {
-        let vector = numbers(vector)
-            .ok_or_else(|| Fault::protocol("a vector of the provider's answer is none"))?;
-        if dimensions.is_some_and(|dimensions| dimensions != vector.len()) {
-            let found = vector.len();
-            let words = format!("the provider answered with vectors of length {found}");
-            return Err(Fault::protocol(words));
-        }
-        vectors.push(vector);
-    }
-    // Others count in a header.
-    let counted = answer["inputTextTokenCount"].as_u64();
-    let usage = counted.filter(|count| *count <= 1 << 53).map(|count| {
-        let raw = json!({ "inputTextTokenCount": count });
-        UsageReport {
-            usage: Usage {
-                input_tokens: count,
-                ..Usage::default()
-            },
-            cost: None,
-            raw: Some(Json::of(&raw)),
-        }
-    });
+    let dimensions = dimensions(&target.options, &["dimensions", "output_dimension"]);
+    let vectors = vectors(&given, request.input.len(), dimensions)?;
+    let usage = usage(&answer);
     Ok(Embeddings { vectors, usage })
 }
 
-fn numbers(vector: &Value) -> Option<Vec<f32>> {
-    #[expect(clippy::cast_possible_truncation, reason = "a vector is 32-bit floats")]
-    let read = |number: &Value| number.as_f64().map(|number| number as f32);
-    let numbers: Vec<f32> = vector.as_array()?.iter().map(read).collect::<Option<_>>()?;
-    let is_sound = !numbers.is_empty() && numbers.iter().all(|number| number.is_finite());
-    is_sound.then_some(numbers)
+/// Titan's count; others count in a header.
+pub(super) fn usage(answer: &Value) -> Option<UsageReport> {
+    let count = whole(&answer["inputTextTokenCount"])?;
+    let raw = json!({ "inputTextTokenCount": count });
+    Some(UsageReport {
+        usage: Usage {
+            input_tokens: count,
+            ..Usage::default()
+        },
+        cost: None,
+        raw: Some(Json::of(&raw)),
+    })
 }

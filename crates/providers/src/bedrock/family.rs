@@ -3,13 +3,15 @@
 //! A family is told by the model's id, with the prefix of an inference profile or inside of an ARN. The ARN of a profile
 //! of one's own names no model, so nothing is known of it.
 
-use domain::Rung;
+use domain::{Json, Rung};
+
+use crate::anthropic::{model::Model, thought};
 
 /// A family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Family {
-    /// Anthropic's, by major and minor version; a name without one is newer than all numbers.
-    Claude(u32, u32),
+    /// Anthropic's.
+    Claude(Model),
     /// Amazon's second Nova.
     Nova2,
     /// Amazon's first Nova.
@@ -18,6 +20,8 @@ pub(super) enum Family {
     Effort,
     /// Other models that hold answers to a schema.
     Open,
+    /// Cohere's.
+    Cohere,
     /// Models that do not, and those of which nothing is known.
     Other,
     /// An ARN that names no model.
@@ -25,13 +29,14 @@ pub(super) enum Family {
 }
 
 /// Parts of ids, as of <https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html>.
-const PARTS: [(&str, Family); 19] = [
+const PARTS: [(&str, Family); 20] = [
     ("amazon.nova-2", Family::Nova2),
     ("amazon.nova", Family::Nova),
     ("openai.", Family::Effort),
     ("moonshot.", Family::Effort),
     ("moonshotai.", Family::Effort),
     ("xai.", Family::Effort),
+    ("cohere.", Family::Cohere),
     ("qwen.", Family::Open),
     ("deepseek.v", Family::Open),
     ("google.gemma", Family::Open),
@@ -47,28 +52,43 @@ const PARTS: [(&str, Family); 19] = [
     (":provisioned-model/", Family::Opaque),
 ];
 const CLAUDE: &str = "anthropic.claude-";
-const NEWEST: (u32, u32) = (u32::MAX, 0);
 
 const FROM_SCHEMA: &[Rung] = &[Rung::NativeSchema, Rung::ForcedTool, Rung::Prompt];
 const FROM_TOOL: &[Rung] = &[Rung::ForcedTool, Rung::Prompt];
+const SCHEMA_ALONE: &[Rung] = &[Rung::NativeSchema, Rung::Prompt];
+const PROMPT_ALONE: &[Rung] = &[Rung::Prompt];
 
 impl Family {
     /// The family of a model.
     pub(super) fn of(model: &str) -> Self {
-        if let Some((_, name)) = model.split_once(CLAUDE) {
-            let (major, minor) = claude_version(name);
-            return Self::Claude(major, minor);
+        if model.contains(CLAUDE) {
+            return Self::Claude(Model::named(model));
         }
         let row = PARTS.iter().find(|(part, _)| model.contains(part));
         row.map_or(Self::Other, |(_, family)| *family)
     }
 
-    /// The rungs that are tried; a model that refuses one after all says so.
-    pub(super) const fn rungs(self) -> &'static [Rung] {
+    /// The rungs that are tried where the client has that `thinking` of its own; a model that refuses one after all says
+    /// so.
+    pub(super) fn rungs(self, thinking: Option<&Json>) -> &'static [Rung] {
+        let may_force_tool = self.may_force_tool(thinking);
         match self {
-            Self::Claude(major, minor) if major < 4 || (major == 4 && minor < 5) => FROM_TOOL,
-            Self::Nova | Self::Nova2 | Self::Other => FROM_TOOL,
-            Self::Claude(..) | Self::Effort | Self::Open | Self::Opaque => FROM_SCHEMA,
+            Self::Claude(model) => match (model.holds_to_schema(), may_force_tool) {
+                (true, true) => FROM_SCHEMA,
+                (true, false) => SCHEMA_ALONE,
+                (false, true) => FROM_TOOL,
+                (false, false) => PROMPT_ALONE,
+            },
+            Self::Nova | Self::Nova2 | Self::Cohere | Self::Other => FROM_TOOL,
+            Self::Effort | Self::Open | Self::Opaque => FROM_SCHEMA,
+        }
+    }
+
+    /// Whether a tool can be forced at all.
+    pub(super) fn may_force_tool(self, thinking: Option<&Json>) -> bool {
+        match self {
+            Self::Claude(model) => thought::may_force_tool(model, thinking),
+            _ => true,
         }
     }
 
@@ -81,27 +101,6 @@ impl Family {
     }
 }
 
-/// The version in `3-7-sonnet-20250219-v1:0`, `sonnet-4-20250514-v1:0`, `opus-4-6-v1` or `v2:1`.
-fn claude_version(name: &str) -> (u32, u32) {
-    if name.starts_with('v') || name.starts_with("instant") {
-        return (2, 0);
-    }
-    let parts = name.split(['-', ':', '.']);
-    // Dates have more digits.
-    let mut numbers = parts
-        .skip_while(|part| !is_number(part))
-        .take_while(|part| is_number(part))
-        .filter_map(|part| part.parse().ok());
-    match numbers.next() {
-        Some(major) => (major, numbers.next().unwrap_or(0)),
-        None => NEWEST,
-    }
-}
-
-fn is_number(part: &str) -> bool {
-    matches!(part.len(), 1..=2) && part.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,30 +108,11 @@ mod tests {
     #[test]
     fn families_are_told_by_the_models_id() {
         let cases = [
-            ("anthropic.claude-v2:1", Family::Claude(2, 0)),
-            ("anthropic.claude-instant-v1", Family::Claude(2, 0)),
             (
-                "anthropic.claude-3-haiku-20240307-v1:0",
-                Family::Claude(3, 0),
+                "us.anthropic.claude-opus-4-6-v1",
+                Family::Claude(Model::named("claude-opus-4-6")),
             ),
-            (
-                "us.anthropic.claude-3-7-sonnet-20250219-v1:0",
-                Family::Claude(3, 7),
-            ),
-            (
-                "eu.anthropic.claude-sonnet-4-20250514-v1:0",
-                Family::Claude(4, 0),
-            ),
-            (
-                "global.anthropic.claude-haiku-4-5-20251001-v1:0",
-                Family::Claude(4, 5),
-            ),
-            ("us.anthropic.claude-opus-4-6-v1", Family::Claude(4, 6)),
-            ("anthropic.claude-opus-5", Family::Claude(5, 0)),
-            (
-                "anthropic.claude-mythos-preview",
-                Family::Claude(u32::MAX, 0),
-            ),
+            ("cohere.command-r-plus-v1:0", Family::Cohere),
             (
                 "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-2-lite-v1:0",
                 Family::Nova2,
@@ -154,9 +134,44 @@ mod tests {
     }
 
     #[test]
-    fn schemas_are_native_since_claude_4_5() {
-        assert_eq!(Family::Claude(4, 4).rungs(), FROM_TOOL);
-        assert_eq!(Family::Claude(4, 5).rungs(), FROM_SCHEMA);
-        assert_eq!(Family::Claude(u32::MAX, 0).rungs(), FROM_SCHEMA);
+    fn a_claude_has_the_rungs_that_its_version_and_its_thoughts_allow() {
+        let rungs = |model: &str, thinking: Option<&str>| {
+            let thinking = thinking.map(|thinking| Json::parse(thinking).unwrap());
+            Family::of(model).rungs(thinking.as_ref())
+        };
+        let thinks = Some(r#"{"type":"enabled","budget_tokens":2000}"#);
+        let cases = [
+            (
+                "us.anthropic.claude-opus-4-1-20250805-v1:0",
+                None,
+                FROM_TOOL,
+            ),
+            (
+                "us.anthropic.claude-opus-4-1-20250805-v1:0",
+                thinks,
+                PROMPT_ALONE,
+            ),
+            (
+                "anthropic.claude-haiku-4-5-20251001-v1:0",
+                None,
+                FROM_SCHEMA,
+            ),
+            (
+                "anthropic.claude-haiku-4-5-20251001-v1:0",
+                Some(r#"{"type":"disabled"}"#),
+                FROM_SCHEMA,
+            ),
+            (
+                "anthropic.claude-haiku-4-5-20251001-v1:0",
+                thinks,
+                SCHEMA_ALONE,
+            ),
+            ("us.anthropic.claude-opus-5-5", None, SCHEMA_ALONE),
+            ("anthropic.claude-mythos-preview", None, SCHEMA_ALONE),
+        ];
+
+        for (model, thinking, expected) in cases {
+            assert_eq!(rungs(model, thinking), expected, "{model} {thinking:?}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Bodies of errors: whose fault it is, and in what words
 //! (<https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html>).
 //!
-//! The type of an error stands in a header, of which each has a status of its own; where it stands in the body too, or
-//! names an exception of a stream, it is read.
+//! The type of an error stands in a header, in the body of some, and names an exception of a stream. It tells more than
+//! the status: what is wrong with a key is often a 400.
 
 use domain::seams::ProviderErrorKind as Kind;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::wire::{Fault, kind_of_status};
 
 /// Types of errors, in lower case and without their ending, with the status that each has.
-const TYPES: [(&str, Kind, u16); 19] = [
+const TYPES: [(&str, Kind, u16); 23] = [
     ("throttling", Kind::RateLimited, 429),
     ("toomanyrequests", Kind::RateLimited, 429),
     ("servicequotaexceeded", Kind::RateLimited, 400),
@@ -22,9 +22,14 @@ const TYPES: [(&str, Kind, u16); 19] = [
     ("modelstreamerror", Kind::Failed, 424),
     ("modelerror", Kind::Failed, 424),
     ("accessdenied", Kind::Auth, 403),
+    ("notauthorized", Kind::Auth, 401),
+    ("optinrequired", Kind::Auth, 403),
     ("unrecognizedclient", Kind::Auth, 403),
     ("expiredtoken", Kind::Auth, 403),
     ("invalidsignature", Kind::Auth, 403),
+    ("signaturedoesnotmatch", Kind::Auth, 403),
+    // It was signed too long ago.
+    ("requestexpired", Kind::Auth, 400),
     ("incompletesignature", Kind::Auth, 403),
     ("missingauthenticationtoken", Kind::Auth, 403),
     ("invalidclienttokenid", Kind::Auth, 403),
@@ -33,7 +38,7 @@ const TYPES: [(&str, Kind, u16); 19] = [
 ];
 
 /// All in lower case.
-const CONTEXT_TEXTS: [&str; 8] = [
+const CONTEXT_TEXTS: [&str; 9] = [
     "input is too long",
     "prompt is too long",
     "too many input tokens",
@@ -42,6 +47,8 @@ const CONTEXT_TEXTS: [&str; 8] = [
     "exceeds the maximum number of input tokens",
     "maximum context length",
     "context window",
+    // Of a text to embed, at `cohere.embed…`.
+    "expected maxlength",
 ];
 const POLICY_TEXTS: [&str; 4] = [
     "content filter",
@@ -71,11 +78,12 @@ const DEMAND_TEXTS: [&str; 12] = [
     "schema",
 ];
 
-/// The fault of an answer whose status is not a good one.
-pub(super) fn of_status(status: u16, body: &[u8]) -> Fault {
+/// The fault of an answer whose status is not a good one; `error_type` is what its head names.
+pub(super) fn of_status(status: u16, error_type: Option<&str>, body: &[u8]) -> Fault {
+    let in_head = error_type.and_then(of_type);
     let Ok(body) = serde_json::from_slice::<Value>(body) else {
         return Fault {
-            kind: kind_of_status(status),
+            kind: in_head.map_or_else(|| kind_of_status(status), |(kind, _)| kind),
             status: None,
             words: plain_text(body),
             wait: None,
@@ -84,7 +92,7 @@ pub(super) fn of_status(status: u16, body: &[u8]) -> Fault {
     };
     let named = ["__type", "code", "type"];
     let named = named.iter().find_map(|name| body[name].as_str());
-    let named = named.and_then(of_type);
+    let named = named.and_then(of_type).or(in_head);
     let kind = match named {
         Some((kind, _)) => kind,
         // A model's failure, which is not the request's.

@@ -3,7 +3,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::{
-    ImageRequest, Images, Json, JsonObject, Ranked, RerankRequest, Reranking, Usage,
+    ImageRequest, Images, Json, JsonObject, Ranked, RerankRequest, Reranking,
     seams::{ProviderError, ProviderErrorKind as Kind, Target},
 };
 use serde_json::{Value, json};
@@ -128,21 +128,16 @@ pub(super) fn images(body: &[u8]) -> Result<Images, Fault> {
     if images.is_empty() || images.iter().any(|image| STANDARD.decode(image).is_err()) {
         return Err(Fault::protocol("the provider's answer has no images"));
     }
-    let usage = Usage {
-        images: images.len() as u64,
-        ..Usage::default()
-    };
     Ok(Images {
         images,
-        usage: usage.into(),
+        usage: None,
     })
 }
 
 pub(super) fn answer(body: &[u8]) -> Result<Value, Fault> {
-    let answer: Value = serde_json::from_slice(body)
-        .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
+    let answer: Value = serde_json::from_slice(body).map_err(|_| Fault::no_json())?;
     if answer.get("__type").is_some() {
-        return Err(fault::of_status(200, body));
+        return Err(fault::of_status(200, None, body));
     }
     Ok(answer)
 }

@@ -24,14 +24,15 @@ mod tests;
 use std::{borrow::Cow, sync::Arc};
 
 use domain::{
-    ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, JsonObject, Part,
-    RerankRequest, Reranking, Rung,
-    seams::{Clock, ProviderError, Target},
+    ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Json, JsonObject,
+    Part, RerankRequest, Reranking, Rung,
+    seams::{Clock, ProviderError, Taken, Target},
 };
+use serde_json::Value;
 
 use crate::{
     adapter::{Adapter, Manner},
-    vocabulary,
+    count,
     wire::{Fault, Framing, WireRequest},
 };
 
@@ -76,7 +77,7 @@ impl Adapter for Bedrock {
         request: &ChatRequest,
         manner: Manner,
     ) -> Result<(WireRequest, Self::Reading), ProviderError> {
-        vocabulary::check(target, options::VOCABULARY)?;
+        options::check(target)?;
         let (body, reading) = request::converse(target, request)?;
         let operation = match manner {
             Manner::Whole => "converse",
@@ -86,8 +87,7 @@ impl Adapter for Bedrock {
     }
 
     fn generation(&self, reading: &Self::Reading, body: &[u8]) -> Result<Generation, Fault> {
-        let read = answer::generation(reading, body);
-        read.map_err(|fault| reading.fault(fault))
+        answer::generation(reading, body)
     }
 
     fn decoder(&self, reading: Self::Reading) -> Self::Decoder {
@@ -95,11 +95,21 @@ impl Adapter for Bedrock {
     }
 
     fn framing(&self) -> Framing {
-        Framing::frames()
+        Framing::frames().with_images()
     }
 
     fn rungs(&self, target: &Target) -> &'static [Rung] {
-        family::Family::of(&target.model).rungs()
+        let family = family::Family::of(&target.model);
+        family.rungs(options::own_thinking(target).as_ref())
+    }
+
+    fn taken(&self, body: &[u8]) -> Taken {
+        let usage = |answer: &Value| {
+            let said = answer.get("usage").map(Json::of);
+            let said = said.as_ref().and_then(answer::usage);
+            said.or_else(|| embed::usage(answer))
+        };
+        count::taken(body, usage, &["embedding", "embeddings", "results"])
     }
 
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
@@ -171,7 +181,11 @@ impl Adapter for Bedrock {
         invoke::reranking(request, body)
     }
 
-    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
-        reading.fault(fault::of_status(status, body))
+    fn fault(&self, status: u16, body: &[u8]) -> Fault {
+        self.typed_fault((status, None), body)
+    }
+
+    fn typed_fault(&self, (status, error_type): (u16, Option<&str>), body: &[u8]) -> Fault {
+        fault::of_status(status, error_type, body)
     }
 }

@@ -7,6 +7,7 @@ use domain::{
 
 use super::{
     demand::{self, Reading},
+    effort::Effort,
     messages::Conversation,
     options::{self, ADDITIONAL, INFERENCE_CONFIG, OUTPUT_CONFIG, SYSTEM, TOOL_CONFIG},
 };
@@ -18,6 +19,7 @@ pub(super) fn converse(
 ) -> Result<(JsonObject, Reading), ProviderError> {
     let conversation = Conversation::of(target, &request.messages)?;
     let worded = demand::worded(target, request)?;
+    let effort = Effort::of(target, request, &worded.tool_config);
     let mut system: Vec<Json> = conversation.system.iter().map(Json::of).collect();
     // Such as a mark up to where the prompt is to be cached.
     let given = target.options.get(SYSTEM);
@@ -30,10 +32,10 @@ pub(super) fn converse(
         body.insert(SYSTEM.to_owned(), Json::of(&system));
     }
     let objects = [
-        (INFERENCE_CONFIG, options::inference(target)),
+        (INFERENCE_CONFIG, options::inference(target, &effort)),
         (TOOL_CONFIG, worded.tool_config),
         (OUTPUT_CONFIG, worded.output_config),
-        (ADDITIONAL, options::additional(target, request)),
+        (ADDITIONAL, options::additional(target, &effort)),
     ];
     for (name, members) in objects {
         if !members.is_empty() {

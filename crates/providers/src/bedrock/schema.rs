@@ -6,8 +6,10 @@
 
 use domain::{Json, JsonObject};
 
+use crate::schema::{self, Fate, Subset};
+
 /// What is kept as it is.
-const KEPT: [&str; 10] = [
+const KEPT: [&str; 8] = [
     "type",
     "enum",
     "const",
@@ -16,68 +18,44 @@ const KEPT: [&str; 10] = [
     "default",
     "required",
     "$ref",
-    "properties",
-    "items",
-];
-const FORMATS: [&str; 10] = [
-    "date-time",
-    "time",
-    "date",
-    "duration",
-    "email",
-    "hostname",
-    "uri",
-    "ipv4",
-    "ipv6",
-    "uuid",
 ];
 
 /// The schema in the subset; `None` if there it would stand for less than it does.
 pub(super) fn closed(schema: &Json) -> Option<Json> {
-    let Ok(schema) = serde_json::from_str::<JsonObject>(schema.text()) else {
-        // `true` allows everything, and `false` nothing.
-        return (schema.text() == "true").then(|| Json::of(&JsonObject::new()));
-    };
-    let has = |keyword: &str| schema.contains_key(keyword);
-    // What several schemas say of one object together, none of them does when it is closed.
-    if has("allOf") || has("patternProperties") || (has("properties") && has_choice(&schema)) {
-        return None;
-    }
-    let mut out = JsonObject::new();
-    for (keyword, value) in &schema {
-        let value = match keyword.as_str() {
-            "properties" | "$defs" | "definitions" => closed_each(value)?,
-            "anyOf" | "oneOf" => {
-                let choices: Vec<Json> = serde_json::from_str(value.text()).ok()?;
-                let choices: Option<Vec<Json>> = choices.iter().map(closed).collect();
-                Json::of(&choices?)
-            }
-            "items" if value.is_object() => closed(value)?,
-            "items" => continue,
-            "format" if FORMATS.contains(&&*value.as_string()?) => value.clone(),
-            kept if KEPT.contains(&kept) => value.clone(),
-            _ => continue,
-        };
-        let keyword = if keyword == "oneOf" { "anyOf" } else { keyword };
-        out.insert(keyword.to_owned(), value);
-    }
-    if is_for_objects(&schema) {
-        let more = schema.get("additionalProperties").map(Json::text);
-        let is_bare = schema.get("properties").is_none_or(|it| it.text() == "{}");
-        if !matches!(more, None | Some("false")) || (is_bare && more.is_none()) {
-            return None;
-        }
-        out.insert("additionalProperties".to_owned(), Json::of(&false));
-    }
-    Some(Json::of(&out))
+    Compiled.schema(schema)
 }
 
-fn closed_each(schemas: &Json) -> Option<Json> {
-    let schemas: JsonObject = serde_json::from_str(schemas.text()).ok()?;
-    let schemas = schemas
-        .iter()
-        .map(|(name, schema)| Some((name.clone(), closed(schema)?)));
-    Some(Json::of(&schemas.collect::<Option<JsonObject>>()?))
+struct Compiled;
+
+impl Subset for Compiled {
+    fn schema(&mut self, schema: &Json) -> Option<Json> {
+        let Some(members) = schema::object(schema) else {
+            // `true` allows everything, and `false` nothing.
+            return (schema.text() == "true").then(|| Json::of(&JsonObject::new()));
+        };
+        let has = |keyword: &str| members.contains_key(keyword);
+        // What several schemas say of one object together, none of them does when it is closed.
+        if has("allOf") || has("patternProperties") || (has("properties") && has_choice(&members)) {
+            return None;
+        }
+        let mut out = self.walked(&members)?;
+        if is_for_objects(&members) {
+            schema::closed(&members)?;
+            out.insert("additionalProperties".to_owned(), Json::of(&false));
+        }
+        Some(Json::of(&out))
+    }
+
+    fn fate<'a>(&mut self, keyword: &'a str, value: &Json, _: &JsonObject) -> Option<Fate<'a>> {
+        Some(match keyword {
+            "anyOf" | "oneOf" => Fate::Inside("anyOf"),
+            "properties" | "$defs" | "definitions" => Fate::Inside(keyword),
+            "items" if value.is_object() => Fate::Inside(keyword),
+            "format" if schema::is_format(value) => Fate::Kept,
+            kept if KEPT.contains(&kept) => Fate::Kept,
+            _ => Fate::Left,
+        })
+    }
 }
 
 fn has_choice(schema: &JsonObject) -> bool {
@@ -131,6 +109,15 @@ mod tests {
             ),
             (
                 r#"{"type":"object","properties":{"a":{}},"anyOf":[{"properties":{"b":{}}}]}"#,
+                None,
+            ),
+            // Closed, these would fit nothing, or less than they do.
+            (
+                r#"{"type":"object","properties":{"a":{}},"required":["b"]}"#,
+                None,
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{}},"if":{"required":["a"]},"then":{"properties":{"b":{}}}}"#,
                 None,
             ),
             ("false", None),

@@ -21,7 +21,6 @@ pub(crate) struct EventDecoder {
     telling: Telling,
     /// The block that is being told, if it is one with an end of its own.
     open: Option<Open>,
-    has_begun: bool,
     finish_reason: Option<FinishReason>,
     usage: Option<UsageReport>,
 }
@@ -50,7 +49,6 @@ impl EventDecoder {
             telling: Telling::new(&reading),
             reading,
             open: None,
-            has_begun: false,
             finish_reason: None,
             usage: None,
         }
@@ -70,8 +68,7 @@ impl EventDecoder {
         if !known.contains(&name) {
             return Ok(Vec::new());
         }
-        let event: Value = serde_json::from_str(data)
-            .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
+        let event: Value = serde_json::from_str(data).map_err(|_| Fault::no_json())?;
         match name {
             "contentBlockStart" => self.start(&event["start"]),
             "contentBlockDelta" => self.piece(&event["delta"]),
@@ -105,7 +102,6 @@ impl EventDecoder {
             let (Some(id), Some(name)) = (call["toolUseId"].as_str(), call["name"].as_str()) else {
                 return Err(Fault::protocol("a call in the stream has no name"));
             };
-            self.has_begun = true;
             self.open = Some(Open::Call);
             return Ok(self.telling.begin(id, name)?.into_iter().collect());
         }
@@ -115,11 +111,9 @@ impl EventDecoder {
     fn piece(&mut self, piece: &Value) -> Result<Vec<Delta>, Fault> {
         let mut deltas = Vec::new();
         if let Some(text) = piece["text"].as_str() {
-            self.has_begun |= !text.is_empty();
             deltas.extend(self.telling.text(text));
         }
         if let Some(text) = piece["reasoningContent"]["text"].as_str() {
-            self.has_begun |= !text.is_empty();
             let text = Some(text).filter(|text| !text.is_empty());
             deltas.extend(text.map(|text| Delta::Reasoning(text.to_owned())));
         }
@@ -157,21 +151,11 @@ impl EventDecoder {
 
 impl Decoder for EventDecoder {
     fn push(&mut self, event: &Event) -> Result<Vec<Delta>, Fault> {
-        let read = self.read(&event.name, &event.data);
-        read.map_err(|fault| {
-            // After the first of the answer, the model has taken the demand.
-            if self.has_begun {
-                fault
-            } else {
-                self.reading.fault(fault)
-            }
-        })
+        self.read(&event.name, &event.data)
     }
 
     fn finish(&mut self) -> Result<Vec<Delta>, Fault> {
-        let finish_reason = self
-            .finish_reason
-            .ok_or_else(|| Fault::protocol("the provider's stream broke off"))?;
+        let finish_reason = self.finish_reason.ok_or_else(Fault::broken_off)?;
         let usage = self.usage.take();
         let end = Delta::End {
             finish_reason,

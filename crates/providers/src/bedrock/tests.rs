@@ -1,4 +1,6 @@
-//! Signatures, keys, efforts, and streams that are cut.
+//! Signatures, keys, and streams that are cut.
+
+mod efforts;
 
 use std::collections::VecDeque;
 
@@ -10,7 +12,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    adapter::Decoder,
+    adapter::{self, Decoder},
     wire::{Event, frame_tests::frame, tests::target},
 };
 
@@ -88,6 +90,31 @@ fn signatures_are_those_of_awss_own_library() {
 }
 
 #[test]
+fn requests_are_signed_for_the_region_of_their_address() {
+    let cases = [
+        (
+            "https://bedrock-runtime.eu-central-1.amazonaws.com",
+            "eu-central-1",
+        ),
+        (
+            "https://vpce-1-a.bedrock-runtime.us-gov-west-1.vpce.amazonaws.com",
+            "us-gov-west-1",
+        ),
+        ("https://bedrock-runtime.my-proxy-1.example", "us-east-1"),
+        ("https://proxy.internal", "us-east-1"),
+    ];
+
+    for (api_base, region) in cases {
+        let mut target = with(KEY, api_base, "amazon.nova-micro-v1:0");
+        target.settings = [("region".to_owned(), "us-east-1".to_owned())].into();
+        let (wire, _) = bedrock().chat(&target, &request(), Manner::Whole).unwrap();
+        let signed = wire.headers["authorization"].to_str().unwrap();
+        let scope = format!("/{region}/bedrock/aws4_request");
+        assert!(signed.contains(&scope), "{api_base}: {signed}");
+    }
+}
+
+#[test]
 fn a_target_without_a_usable_key_or_region_is_told_what_to_set() {
     let east = "https://bedrock-runtime.us-east-1.amazonaws.com";
     let vpc = "https://vpce-1-a.bedrock-runtime.eu-north-1.vpce.amazonaws.com";
@@ -127,155 +154,12 @@ fn a_target_without_a_usable_key_or_region_is_told_what_to_set() {
     }
 }
 
-/// What becomes of an option, in `additionalModelRequestFields`, and how it is warned of.
-fn worded(model: &str, options: &str, request: &ChatRequest) -> (String, Vec<String>) {
-    let target = Target {
-        options: serde_json::from_str(options).unwrap(),
-        ..with("k", "http://localhost", model)
-    };
-    let additional = options::additional(&target, request);
-    let additional = serde_json::to_string(&additional).unwrap();
-    (additional, bedrock().warnings(&target, request))
-}
-
-#[test]
-fn reasoning_effort_is_in_each_familys_words() {
-    let haiku = "global.anthropic.claude-haiku-4-5-20251001-v1:0";
-    let cases = [
-        (
-            "anthropic.claude-opus-4-6-v1",
-            r#"{"reasoning_effort":"minimal"}"#,
-            r#"{"thinking":{"type":"adaptive"},"output_config":{"effort":"low"}}"#,
-        ),
-        (
-            "us.anthropic.claude-opus-5",
-            r#"{"reasoning_effort":"max"}"#,
-            r#"{"thinking":{"type":"adaptive"},"output_config":{"effort":"max"}}"#,
-        ),
-        (
-            "us.anthropic.claude-opus-5",
-            r#"{"reasoning_effort":"none"}"#,
-            "{}",
-        ),
-        (
-            haiku,
-            r#"{"reasoning_effort":"medium"}"#,
-            r#"{"thinking":{"type":"enabled","budget_tokens":4096}}"#,
-        ),
-        (
-            haiku,
-            r#"{"reasoning_effort":"high","max_tokens":3000}"#,
-            r#"{"thinking":{"type":"enabled","budget_tokens":2999}}"#,
-        ),
-        (
-            haiku,
-            r#"{"reasoning_effort":"xhigh","inferenceConfig":{"maxTokens":40000}}"#,
-            r#"{"thinking":{"type":"enabled","budget_tokens":32768}}"#,
-        ),
-        (
-            haiku,
-            r#"{"reasoning_effort":"high","additionalModelRequestFields":{"thinking":{"type":"disabled"}}}"#,
-            r#"{"thinking":{"type":"disabled"}}"#,
-        ),
-        (
-            "us.amazon.nova-2-lite-v1:0",
-            r#"{"reasoning_effort":"high"}"#,
-            r#"{"reasoningConfig":{"type":"enabled","maxReasoningEffort":"high"}}"#,
-        ),
-        (
-            "us.amazon.nova-2-lite-v1:0",
-            r#"{"reasoning_effort":"none"}"#,
-            r#"{"reasoningConfig":{"type":"disabled"}}"#,
-        ),
-        (
-            "openai.gpt-oss-120b-1:0",
-            r#"{"reasoning_effort":"low"}"#,
-            r#"{"reasoning_effort":"low"}"#,
-        ),
-        (
-            "meta.llama3-3-70b-instruct-v1:0",
-            r#"{"reasoning_effort":null}"#,
-            "{}",
-        ),
-    ];
-
-    for (model, options, additional) in cases {
-        let told = worded(model, options, &request());
-        assert_eq!(
-            told,
-            (additional.to_owned(), Vec::new()),
-            "{model} {options}"
-        );
-    }
-}
-
-#[test]
-fn an_effort_that_a_model_does_not_take_is_left_out_with_a_word() {
-    let effort = r#"{"reasoning_effort":"low"}"#;
-    let haiku = "anthropic.claude-haiku-4-5-20251001-v1:0";
-    let mut after_a_tool = request();
-    after_a_tool.messages.push(Message::text(Role::Tool, "21"));
-    let cases = [
-        (
-            "anthropic.claude-3-5-haiku-20241022-v1:0",
-            effort,
-            request(),
-            "does not reason",
-        ),
-        (
-            "amazon.nova-pro-v1:0",
-            effort,
-            request(),
-            "is not known to take one",
-        ),
-        (
-            haiku,
-            r#"{"reasoning_effort":3}"#,
-            request(),
-            "takes a level in words",
-        ),
-        (
-            haiku,
-            r#"{"reasoning_effort":"low","max_tokens":1024}"#,
-            request(),
-            "more than 1024",
-        ),
-        (haiku, effort, after_a_tool, "without its thoughts so far"),
-    ];
-
-    for (model, options, request, why) in cases {
-        let (additional, warnings) = worded(model, options, &request);
-        assert_eq!(additional, "{}", "{model}");
-        assert_eq!(warnings.len(), 1);
-        assert!(warnings[0].contains(why), "{}", warnings[0]);
-    }
-}
-
 /// What comes of a body that ends there: its text, and whether its end was an orderly one.
 fn read(body: &[u8]) -> (String, Option<(FinishReason, Option<Usage>)>) {
-    let mut decoder = bedrock().decoder(demand::Reading::default());
     let mut events = VecDeque::new();
     Framing::frames().push(body, &mut events).unwrap();
-    let mut text = String::new();
-    let mut end = None;
-    let mut take = |deltas: Result<Vec<Delta>, Fault>| {
-        for delta in deltas.unwrap_or_default() {
-            match delta {
-                Delta::Text(piece) => text += &piece,
-                Delta::End {
-                    finish_reason,
-                    usage,
-                } => end = Some((finish_reason, usage.map(|report| report.usage))),
-                _ => {}
-            }
-        }
-        end.is_some()
-    };
-    let is_over = events.iter().any(|event| take(decoder.push(event)));
-    if !is_over {
-        take(decoder.finish());
-    }
-    (text, end)
+    let decoder = bedrock().decoder(demand::Reading::default());
+    adapter::tests::read(decoder, &Vec::from(events))
 }
 
 fn recorded() -> Vec<Vec<u8>> {
@@ -303,22 +187,13 @@ fn a_stream_cut_after_any_byte_ends_in_order_only_with_its_stop() {
     let frames = recorded();
     let body = frames.concat();
     let stopped = frames[..6].concat().len();
-
-    for cut in 0..=body.len() {
-        let (text, end) = read(&body[..cut]);
-        assert_eq!(end.is_some(), cut >= stopped, "{cut}");
-        assert!("Hello\u{e5} you".starts_with(&text), "{cut}: {text}");
-    }
     let usage = Usage {
         input_tokens: 9,
         output_tokens: 2,
         ..Usage::default()
     };
-    let whole = (
-        "Hello\u{e5} you".to_owned(),
-        Some((FinishReason::Stop, Some(usage))),
-    );
-    assert_eq!(read(&body), whole);
+    let whole = ("Hello\u{e5} you", usage);
+    adapter::tests::assert_ends_after(stopped, &body, whole, read);
 }
 
 #[test]

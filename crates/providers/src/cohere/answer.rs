@@ -4,7 +4,7 @@ use domain::{
     Delta, FinishReason, Generation, Json, ToolCall, Usage, UsageReport,
     seams::ProviderErrorKind as Kind,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::demand::Reading;
 use crate::{assembly, count::whole, openai::fault, wire::Fault};
@@ -18,6 +18,8 @@ pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, F
     }
     let mut assembly = reading.assembly();
     let mut deltas = Vec::new();
+    let probable = answer["logprobs"].as_array();
+    deltas.extend(logprobs(probable.map_or(&[], Vec::as_slice)));
     let plan = message["tool_plan"].as_str();
     let (thoughts, content) = content(&message["content"])?;
     let thoughts = thoughts + plan.unwrap_or_default();
@@ -43,21 +45,14 @@ pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, F
 
 /// The answer, or the event of a stream, as a value, unless it is an error.
 pub(super) fn answer(body: &[u8]) -> Result<Value, Fault> {
-    let answer: Value = serde_json::from_slice(body)
-        .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
+    let answer: Value = serde_json::from_slice(body).map_err(|_| Fault::no_json())?;
     // Where a message should be, an error has its words.
     let is_error = answer["message"].is_string();
     let error = answer.get("error").filter(|error| !error.is_null());
-    let Some(error) = error.or(is_error.then_some(&answer)) else {
-        return Ok(answer);
-    };
-    let fault = fault::of_error(error);
-    // An error of the host's own is told with words alone.
-    let kind = match fault.kind {
-        Kind::Protocol => Kind::Failed,
-        kind => kind,
-    };
-    Err(Fault { kind, ..fault })
+    match error.or(is_error.then_some(&answer)) {
+        Some(error) => Err(fault::of_words(error)),
+        None => Ok(answer),
+    }
 }
 
 /// What a message's content has of thought and of text.
@@ -82,6 +77,26 @@ fn content(content: &Value) -> Result<(String, String), Fault> {
 /// A piece of what the model thinks, or plans.
 pub(super) fn reasoning(piece: &str) -> Option<Delta> {
     (!piece.is_empty()).then(|| Delta::Reasoning(piece.to_owned()))
+}
+
+/// How probable the tokens of some pieces of text were, in the OpenAI dialect's shape. Which token has which part of a
+/// piece is not said; so the first has all of it.
+pub(super) fn logprobs(pieces: &[Value]) -> Option<Delta> {
+    let mut content = Vec::new();
+    for piece in pieces {
+        let mut text = piece["text"].as_str();
+        for logprob in piece["logprobs"].as_array().into_iter().flatten() {
+            let text = text.take();
+            content.push(json!({
+                "token": text.unwrap_or_default(),
+                "logprob": logprob,
+                "bytes": text.map(str::as_bytes),
+                "top_logprobs": [],
+            }));
+        }
+    }
+    let logprobs = || Json::of(&json!({ "content": content, "refusal": null }));
+    (!content.is_empty()).then(|| Delta::Logprobs(logprobs()))
 }
 
 /// A call, as far as it was told.

@@ -7,9 +7,9 @@ use domain::{ChatRequest, Demand, Json, Rung, seams::Target};
 use serde::Serialize;
 
 use crate::{
+    adapter::Demanding,
     assembly::{Assembly, Shape, Wrapped},
     openai::{joining::Calls, wrap},
-    wire::Fault,
 };
 
 const RESPONSE_FORMAT: &str = "response_format";
@@ -29,14 +29,11 @@ impl Reading {
     pub(super) fn assembly(&self) -> Assembly {
         Assembly::new(self.shape)
     }
+}
 
-    /// The fault of the answer, which may be about the demand.
-    pub(super) fn fault(&self, fault: Fault) -> Fault {
-        if self.is_demanding {
-            fault.of_demanding()
-        } else {
-            fault
-        }
+impl Demanding for Reading {
+    fn is_demanding(&self) -> bool {
+        self.is_demanding
     }
 }
 

@@ -55,9 +55,9 @@ pub(super) fn embeddings(
 ) -> Result<Embeddings, Fault> {
     let answer = answer::answer(body)?;
     let dimensions = embedding::dimensions(&target.options, &[DIMENSION, "dimensions"]);
-    let list = &answer["embeddings"]["float"];
+    let list = embedding::listed(&answer["embeddings"]["float"])?;
     Ok(Embeddings {
-        vectors: embedding::vectors(list, request.input.len(), dimensions)?,
+        vectors: embedding::vectors(&list, request.input.len(), dimensions)?,
         usage: usage(&answer["meta"]),
     })
 }

@@ -1,10 +1,12 @@
 //! The conversation, turn by turn.
 
 use domain::{
-    ChatRequest, Message, Part, Role, ToolCall,
+    ChatRequest, Message, Part, Role,
     seams::{ProviderError, ProviderErrorKind, Target},
 };
 use serde::Serialize;
+
+use crate::openai::function::Call;
 
 #[derive(Serialize)]
 pub(super) struct Turn<'a> {
@@ -38,21 +40,8 @@ struct Address<'a> {
     url: &'a str,
 }
 
-#[derive(Serialize)]
-struct Call<'a> {
-    id: &'a str,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: Called<'a>,
-}
-
-#[derive(Serialize)]
-struct Called<'a> {
-    name: &'a str,
-    arguments: &'a str,
-}
-
-/// The turns. Instructions stand first, all in one.
+/// The turns. Instructions stand first, all in one; without any other turn, they are what is asked, for a system turn
+/// alone is refused.
 pub(super) fn messages<'a>(
     target: &Target,
     request: &'a ChatRequest,
@@ -66,11 +55,16 @@ pub(super) fn messages<'a>(
         .map(|message| text(target, message))
         .collect();
     let system = system?.join("\n\n");
+    let role = if others.is_empty() {
+        Role::User
+    } else {
+        Role::System
+    };
     let mut turns = Vec::with_capacity(others.len() + 1);
     if !system.is_empty() {
         turns.push(Turn {
             content: Some(Content::Text(system)),
-            ..bare(Role::System)
+            ..bare(role)
         });
     }
     for message in others {
@@ -100,7 +94,7 @@ fn turn<'a>(target: &Target, message: &'a Message) -> Result<Turn<'a>, ProviderE
             let said = text(target, message)?;
             Turn {
                 tool_plan: Some(said).filter(|said| !said.is_empty()),
-                tool_calls: message.tool_calls.iter().map(call).collect(),
+                tool_calls: message.tool_calls.iter().map(Call::of).collect(),
                 ..bare(Role::Assistant)
             }
         }
@@ -111,17 +105,6 @@ fn turn<'a>(target: &Target, message: &'a Message) -> Result<Turn<'a>, ProviderE
         },
     };
     Ok(turn)
-}
-
-fn call(call: &ToolCall) -> Call<'_> {
-    Call {
-        id: &call.id,
-        kind: "function",
-        function: Called {
-            name: &call.name,
-            arguments: &call.arguments,
-        },
-    }
 }
 
 fn content<'a>(target: &Target, message: &'a Message) -> Result<Content<'a>, ProviderError> {

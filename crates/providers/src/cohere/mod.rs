@@ -14,11 +14,13 @@ mod stream;
 
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, RerankRequest, Reranking, Rung,
-    seams::{ProviderError, Target},
+    seams::{ProviderError, Taken, Target},
 };
+use serde_json::Value;
 
 use crate::{
     adapter::{Adapter, Manner, needs_key},
+    count,
     rerank::{self, Form},
     vocabulary,
     wire::{Fault, WireRequest, with_bearer},
@@ -60,15 +62,23 @@ impl Adapter for Cohere {
     }
 
     fn generation(&self, reading: &Self::Reading, body: &[u8]) -> Result<Generation, Fault> {
-        answer::generation(reading, body).map_err(|fault| reading.fault(fault))
+        answer::generation(reading, body)
     }
 
     fn decoder(&self, reading: Self::Reading) -> Self::Decoder {
-        stream::EventDecoder::new(reading)
+        stream::EventDecoder::new(&reading)
     }
 
     fn rungs(&self, _: &Target) -> &'static [Rung] {
         &RUNGS
+    }
+
+    fn taken(&self, body: &[u8]) -> Taken {
+        let usage = |answer: &Value| {
+            let said = answer::usage(&answer["usage"]);
+            said.or_else(|| rerank::usage(answer))
+        };
+        count::taken(body, usage, &["results"])
     }
 
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
@@ -81,7 +91,8 @@ impl Adapter for Cohere {
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
         needs_key(target, API_BASE, KEY_VARIABLE)?;
-        vocabulary::check(target, options::VOCABULARY)
+        vocabulary::check(target, options::VOCABULARY)?;
+        vocabulary::check_effort(target)
     }
 
     fn embed(
@@ -124,7 +135,7 @@ impl Adapter for Cohere {
         rerank::reranking(target, request, body)
     }
 
-    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
-        reading.fault(fault::of_status(status, body))
+    fn fault(&self, status: u16, body: &[u8]) -> Fault {
+        fault::of_status(status, body)
     }
 }

@@ -14,8 +14,6 @@ pub(super) const VOCABULARY: Vocabulary = &[
     ("function_call", Fate::Refused(&["\"none\"", "\"auto\""])),
     ("functions", Fate::Refused(&["[]"])),
     ("logit_bias", Fate::Refused(&["{}"])),
-    // Its own has another shape than what callers of the OpenAI dialect read.
-    ("logprobs", Fate::Refused(&["false"])),
     ("max_completion_tokens", Fate::Renamed("max_tokens")),
     ("metadata", Fate::LeftOut("keeps no metadata")),
     ("modalities", Fate::Refused(&["[\"text\"]"])),

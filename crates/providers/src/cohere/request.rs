@@ -4,11 +4,10 @@ use domain::{
     ChatRequest, Json, JsonObject, Tool, ToolMode,
     seams::{ProviderError, ProviderErrorKind, Target},
 };
-use serde::Serialize;
 use serde_json::Value;
 
 use super::{demand::Members, message, options};
-use crate::{adapter::Manner, vocabulary};
+use crate::{adapter::Manner, openai::function::Declared, vocabulary};
 
 /// The body of a chat request.
 pub(super) fn body(
@@ -36,21 +35,6 @@ pub(super) fn body(
         put(member, value.clone());
     }
     Ok(body)
-}
-
-#[derive(Serialize)]
-struct Declared<'a> {
-    #[serde(rename = "type")]
-    kind: &'a str,
-    function: Function<'a>,
-}
-
-#[derive(Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'a str>,
-    parameters: Json,
 }
 
 /// The caller's tools. There is no choice of one by name: it is the only one there is then.
@@ -81,7 +65,7 @@ fn tools(request: &ChatRequest) -> Result<Members, ProviderError> {
         }
     }
     let is_strict = tools.iter().all(|tool| is_strict(tool));
-    let declared: Vec<Declared> = tools.into_iter().map(declared).collect();
+    let declared: Vec<Declared> = tools.into_iter().map(Declared::of).collect();
     let mut members = vec![("tools", Json::of(&declared))];
     members.extend(is_strict.then(|| ("strict_tools", Json::of(&true))));
     members.extend(choice.map(|choice| ("tool_choice", Json::of(&choice))));
@@ -91,18 +75,6 @@ fn tools(request: &ChatRequest) -> Result<Members, ProviderError> {
 /// Whether the caller wants the arguments held to their schema. Here that is said of all tools or of none.
 fn is_strict(tool: &Tool) -> bool {
     tool.as_given.to_value()["function"]["strict"] == Value::Bool(true)
-}
-
-fn declared(tool: &Tool) -> Declared<'_> {
-    let none = || Json::of(&serde_json::json!({ "type": "object", "properties": {} }));
-    Declared {
-        kind: &tool.kind,
-        function: Function {
-            name: &tool.name,
-            description: tool.description.as_deref(),
-            parameters: tool.parameters.clone().unwrap_or_else(none),
-        },
-    }
 }
 
 fn unknown(what: &str) -> ProviderError {

@@ -3,6 +3,8 @@
 //! <https://docs.cohere.com/docs/streaming>. A stream has ended with `message-end`; anything else that stops is a stream
 //! that broke off.
 
+use std::slice;
+
 use domain::Delta;
 use serde_json::Value;
 
@@ -19,19 +21,14 @@ use crate::{
 
 /// Reads one stream.
 pub(crate) struct EventDecoder {
-    reading: Reading,
     assembly: Assembly,
-    /// Whether any of the answer has come.
-    has_begun: bool,
 }
 
 impl EventDecoder {
     /// Reads the answer to a request of that `reading`.
-    pub(super) fn new(reading: Reading) -> Self {
+    pub(super) fn new(reading: &Reading) -> Self {
         Self {
             assembly: reading.assembly(),
-            reading,
-            has_begun: false,
         }
     }
 
@@ -42,10 +39,10 @@ impl EventDecoder {
         match event["type"].as_str().unwrap_or_default() {
             "content-start" | "content-delta" => {
                 let content = &message["content"];
+                told.extend(answer::logprobs(slice::from_ref(&event["logprobs"])));
                 told.extend(reasoning(content["thinking"].as_str().unwrap_or_default()));
                 let text = content["text"].as_str().unwrap_or_default();
                 told.extend(self.assembly.content(text));
-                self.has_begun |= !text.is_empty();
             }
             "tool-plan-delta" => {
                 told.extend(reasoning(message["tool_plan"].as_str().unwrap_or_default()));
@@ -53,7 +50,6 @@ impl EventDecoder {
             "tool-call-start" => {
                 let call = answer::call(first(&message["tool_calls"]));
                 told.extend(self.assembly.call(call)?);
-                self.has_begun = true;
             }
             "tool-call-delta" => {
                 let function = &first(&message["tool_calls"])["function"];
@@ -70,7 +66,6 @@ impl EventDecoder {
             }
             _ => {}
         }
-        self.has_begun |= !told.is_empty();
         Ok(told)
     }
 }
@@ -82,33 +77,21 @@ fn first(calls: &Value) -> &Value {
 
 impl Decoder for EventDecoder {
     fn push(&mut self, event: &Event) -> Result<Vec<Delta>, Fault> {
-        let read = match event.name.as_str() {
+        match event.name.as_str() {
             "error" => Err(fault::of_event(&event.data)),
             _ if event.data.trim() == "[DONE]" => Ok(Vec::new()),
             _ => answer::answer(event.data.as_bytes()).and_then(|event| self.event(&event)),
-        };
-        // A fault before the answer may be about the demand; after it, the host has taken that.
-        read.map_err(|fault| {
-            if self.has_begun {
-                fault
-            } else {
-                self.reading.fault(fault)
-            }
-        })
-    }
-
-    fn finish(&mut self) -> Result<Vec<Delta>, Fault> {
-        Err(Fault::protocol("the provider's stream broke off"))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::FinishReason;
+    use domain::{FinishReason, Usage};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::tests::events;
+    use crate::{adapter, wire::tests::events};
 
     const BODY: &str = r#"event: message-start
 data: {"id":"1","type":"message-start","delta":{"message":{"role":"assistant","content":[],"tool_plan":"","tool_calls":[],"citations":[]}}}
@@ -131,38 +114,19 @@ data: {"type":"message-end","delta":{"finish_reason":"COMPLETE","usage":{"billed
 "#;
 
     /// What comes of a body that ends there: its text, and whether its end was an orderly one.
-    fn read(body: &[u8]) -> (String, Option<(FinishReason, u64)>) {
-        let mut decoder = EventDecoder::new(Reading::default());
-        let (mut text, mut end) = (String::new(), None);
-        for event in events(body) {
-            for delta in decoder.push(&event).unwrap_or_default() {
-                match delta {
-                    Delta::Text(piece) => text += &piece,
-                    Delta::End {
-                        finish_reason,
-                        usage,
-                    } => end = usage.map(|it| (finish_reason, it.usage.output_tokens)),
-                    _ => {}
-                }
-            }
-        }
-        if end.is_none() {
-            assert!(decoder.finish().is_err());
-        }
-        (text, end)
+    fn read(body: &[u8]) -> (String, Option<(FinishReason, Option<Usage>)>) {
+        adapter::tests::read(EventDecoder::new(&Reading::default()), &events(body))
     }
 
     #[test]
     fn a_stream_cut_after_any_byte_ends_in_order_only_with_its_last_event() {
-        let end = BODY.len() - 1;
-
-        for cut in 0..=BODY.len() {
-            let (text, ended) = read(&BODY.as_bytes()[..cut]);
-            assert_eq!(ended.is_some(), cut > end, "{cut}");
-            assert!("Hello\u{e5}".starts_with(&text), "{cut}: {text}");
-        }
-        let whole = ("Hello\u{e5}".to_owned(), Some((FinishReason::Stop, 2)));
-        assert_eq!(read(BODY.as_bytes()), whole);
+        let usage = Usage {
+            input_tokens: 5,
+            output_tokens: 2,
+            ..Usage::default()
+        };
+        let whole = ("Hello\u{e5}", usage);
+        adapter::tests::assert_ends_after(BODY.len(), BODY.as_bytes(), whole, read);
     }
 
     proptest! {
@@ -170,7 +134,7 @@ data: {"type":"message-end","delta":{"finish_reason":"COMPLETE","usage":{"billed
         fn whatever_comes_is_no_panic(
             data in "\\PC{0,40}|(\\{|\\}|\\[|\\]|\"type\"|\"delta\"|\"message-end\"|:|,|null|0){0,30}",
         ) {
-            let mut decoder = EventDecoder::new(Reading::default());
+            let mut decoder = EventDecoder::new(&Reading::default());
             let event = Event { name: String::new(), data };
 
             let _ = decoder.push(&event);

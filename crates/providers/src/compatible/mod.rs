@@ -2,10 +2,14 @@
 //!
 //! A row is what the host's own pages say. Where one is out of date, `[providers.NAME]` in the operator's file wins.
 
+mod steering;
 mod table;
 
 use domain::{Json, Rung, seams::Target};
 
+use steering::Steering;
+
+pub(crate) use steering::check_model;
 pub(crate) use table::TABLE;
 
 use crate::azure;
@@ -14,6 +18,9 @@ use crate::azure;
 pub(crate) const OPENAI: &str = "openai";
 /// The dialect of one that differs in words here and there (`crate::mistral`).
 pub(crate) const MISTRAL: &str = "mistral";
+
+/// One that speaks OpenAI's second dialect in a way of its own (`crate::responses`).
+pub(crate) const PERPLEXITY: &str = "perplexity";
 
 /// A known host.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +47,14 @@ pub(crate) struct Row {
     pub(crate) limit: Limit,
     /// How many texts it embeds at once.
     pub(crate) embedding_batch: usize,
+    /// Whether it writes vectors in base64 where it is asked to.
+    pub(crate) takes_base64: bool,
+    /// Its models that take ids of calls of [`SHORT_ID`] characters at most, by how their names begin.
+    pub(crate) short_ids: &'static [&'static str],
+    /// What it fetches by address, beside images.
+    pub(crate) fetches: &'static [Fetched],
+    /// Options by which it is told to ask other models.
+    pub(crate) steering: &'static [Steering],
 }
 
 /// Every rung: what a host is asked for of which nothing else is known.
@@ -54,11 +69,24 @@ const UNFORCED: [Rung; 3] = [Rung::NativeSchema, Rung::JsonMode, Rung::Prompt];
 /// The rungs of a host with no other form than `json_object`.
 const FORMLESS: [Rung; 3] = [Rung::ForcedTool, Rung::JsonMode, Rung::Prompt];
 
-/// How many texts OpenAI embeds at once, and what is asked of others of which nothing else is known.
-const EMBEDDING_BATCH: usize = 2048;
+/// How many texts are embedded at once where no less is known: OpenAI takes 2048, but 300,000 tokens in all.
+const EMBEDDING_BATCH: usize = 512;
+/// How many characters OpenAI takes in the id of a call (<https://github.com/openclaw/openclaw/pull/875>).
+const SHORT_ID: usize = 40;
+/// OpenAI's models where names begin with who made the model.
+const OPENAIS: &[&str] = &["openai/"];
 
 const OLD_LIMIT: &str = "max_tokens";
 const NEW_LIMIT: &str = "max_completion_tokens";
+
+/// What a host may fetch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fetched {
+    /// Sound.
+    Sound,
+    /// Documents of other kinds.
+    Documents,
+}
 
 /// Names of the limit on an answer's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +142,10 @@ const fn row(
         takes_schema_in_json_mode: false,
         limit: Limit::AsGiven,
         embedding_batch: EMBEDDING_BATCH,
+        takes_base64: false,
+        short_ids: &[],
+        fetches: &[],
+        steering: &[],
     }
 }
 
@@ -150,6 +182,16 @@ pub(crate) fn of(target: &Target) -> &'static Row {
     }
     let row = TABLE.iter().find(|row| row.name == target.provider);
     row.unwrap_or(&UNKNOWN)
+}
+
+/// How many characters the id of a call may have.
+pub(crate) fn longest_id(target: &Target) -> usize {
+    let mut short = of(target).short_ids.iter();
+    if short.any(|models| target.model.starts_with(models)) {
+        SHORT_ID
+    } else {
+        usize::MAX
+    }
 }
 
 #[cfg(test)]
@@ -228,7 +270,27 @@ mod tests {
 
         let batches = ["nobody", "voyage", "upstage", "dashscope"].map(batch);
 
-        assert_eq!(batches, [2048, 1000, 100, 10]);
+        assert_eq!(batches, [512, 1000, 100, 10]);
+    }
+
+    #[test]
+    fn ids_are_short_where_openais_models_are() {
+        let longest = |provider, api_base, model| {
+            let target = target(provider, api_base, model, "{}");
+            longest_id(&target)
+        };
+        let (openai, elsewhere) = ("https://api.openai.com/v1", "http://h/v1");
+
+        assert_eq!(longest("openai", openai, "gpt-4.1"), SHORT_ID);
+        assert_eq!(longest("azure", elsewhere, "mine"), SHORT_ID);
+        assert_eq!(longest("openrouter", elsewhere, "openai/gpt-5"), SHORT_ID);
+        let long = [
+            longest("openrouter", elsewhere, "google/gemini-3-pro"),
+            longest("openai", elsewhere, "gpt-4.1"),
+            longest("litellm", elsewhere, "openai/gpt-4.1"),
+            longest("moonshot", elsewhere, "kimi-k2.5"),
+        ];
+        assert_eq!(long, [usize::MAX; 4]);
     }
 
     #[test]
@@ -248,6 +310,10 @@ mod tests {
         );
         assert_eq!(
             name("openai", openai, "o3", old),
+            Some((OLD_LIMIT, NEW_LIMIT))
+        );
+        assert_eq!(
+            name("openai", openai, "gpt-6-luna", old),
             Some((OLD_LIMIT, NEW_LIMIT))
         );
         assert_eq!(name("openai", openai, "o3", new), None);

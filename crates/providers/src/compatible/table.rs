@@ -2,12 +2,23 @@
 
 use domain::Rung;
 
-use super::{FORMLESS, Limit, MISTRAL, Row, UNFORCED, local, row};
+use super::{
+    FORMLESS, Fetched, Limit, MISTRAL, OPENAIS, PERPLEXITY, Row,
+    Steering::{At, Below},
+    UNFORCED, local, row,
+};
+use crate::responses;
 
 /// OpenAI's models that refuse `max_tokens`: <https://platform.openai.com/docs/guides/reasoning>.
-const REASONING: &[&str] = &["o1", "o3", "o4", "gpt-5"];
+const REASONING: &[&str] = &["o1", "o3", "o4", "gpt-5", "gpt-6"];
 /// The same where names begin with who made the model.
-const NAMED_REASONING: &[&str] = &["openai/o1", "openai/o3", "openai/o4", "openai/gpt-5"];
+const NAMED_REASONING: &[&str] = &[
+    "openai/o1",
+    "openai/o3",
+    "openai/o4",
+    "openai/gpt-5",
+    "openai/gpt-6",
+];
 
 /// The hosts, in the order in which a default model is looked for.
 ///
@@ -18,6 +29,10 @@ pub(crate) static TABLE: [Row; 48] = [
     Row {
         limit: Limit::NewFor(REASONING),
         default_embedding_model: Some("text-embedding-3-small"),
+        takes_base64: true,
+        short_ids: &[""],
+        // Its end is announced for 2027-01-14: https://developers.openai.com/api/docs/deprecations. The one named there
+        // in its place takes tools in chats only where it is told not to think.
         ..row(
             "openai",
             "https://api.openai.com/v1",
@@ -51,7 +66,7 @@ pub(crate) static TABLE: [Row; 48] = [
             "deepseek",
             "https://api.deepseek.com/v1",
             "DEEPSEEK_API_KEY",
-            "deepseek-chat",
+            "deepseek-flash",
         )
     },
     Row {
@@ -77,6 +92,11 @@ pub(crate) static TABLE: [Row; 48] = [
     },
     Row {
         default_embedding_model: Some("openai/text-embedding-3-small"),
+        short_ids: OPENAIS,
+        // https://openrouter.ai/docs/features/multimodal/pdfs
+        fetches: &[Fetched::Documents],
+        // https://openrouter.ai/docs/guides/routing/model-fallbacks, https://openrouter.ai/docs/features/presets
+        steering: &[At("models"), At("route"), At("preset"), Below("plugins")],
         ..row(
             "openrouter",
             "https://openrouter.ai/api/v1",
@@ -97,15 +117,15 @@ pub(crate) static TABLE: [Row; 48] = [
         "gpt-oss-120b",
     ),
     Row {
-        // https://docs.perplexity.ai: tools are dropped without a word. These chats were announced to end on 2026-09-27:
-        // https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/overview has what comes instead, another dialect.
-        rungs: &UNFORCED,
-        limit: Limit::Old,
+        // https://docs.perplexity.ai/docs/agent-api/openai-compatibility: its chats ended on 2026-09-27. Here, a form is
+        // that of a schema, and no tool can be forced.
+        protocol: responses::NAME,
+        rungs: &[Rung::NativeSchema, Rung::Prompt],
         ..row(
-            "perplexity",
-            "https://api.perplexity.ai",
+            PERPLEXITY,
+            "https://api.perplexity.ai/v1",
             "PERPLEXITY_API_KEY",
-            "sonar",
+            "perplexity/sonar",
         )
     },
     Row {
@@ -169,12 +189,17 @@ pub(crate) static TABLE: [Row; 48] = [
         "MINIMAX_API_KEY",
         "MiniMax-M2",
     ),
-    row(
-        "vercel",
-        "https://ai-gateway.vercel.sh/v1",
-        "AI_GATEWAY_API_KEY",
-        "openai/gpt-4.1-mini",
-    ),
+    Row {
+        short_ids: OPENAIS,
+        // https://vercel.com/docs/ai-gateway/models-and-providers/model-fallbacks
+        steering: &[At("models"), At("providerOptions/gateway/models")],
+        ..row(
+            "vercel",
+            "https://ai-gateway.vercel.sh/v1",
+            "AI_GATEWAY_API_KEY",
+            "openai/gpt-4.1-mini",
+        )
+    },
     row(
         "nvidia",
         "https://integrate.api.nvidia.com/v1",
@@ -296,6 +321,7 @@ pub(crate) static TABLE: [Row; 48] = [
     Row {
         // https://docs.github.com/en/rest/models/inference, where OpenAI's models refuse what they do elsewhere.
         limit: Limit::NewFor(NAMED_REASONING),
+        short_ids: OPENAIS,
         // The key is there for other things too, so it is never chosen unasked.
         default_model: None,
         ..row(
@@ -336,10 +362,18 @@ pub(crate) static TABLE: [Row; 48] = [
     },
     // Embeddings and reranking alone.
     local("tei", "http://localhost:8080/v1"),
-    local("vllm", "http://localhost:8000/v1"),
+    Row {
+        // https://docs.vllm.ai/en/latest/features/multimodal_inputs
+        fetches: &[Fetched::Sound],
+        ..local("vllm", "http://localhost:8000/v1")
+    },
     local("lmstudio", "http://localhost:1234/v1"),
     local("llamacpp", "http://localhost:8080/v1"),
-    local("sglang", "http://localhost:30000/v1"),
+    Row {
+        // https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/entrypoints/openai/protocol.py
+        fetches: &[Fetched::Sound],
+        ..local("sglang", "http://localhost:30000/v1")
+    },
     Row {
         // https://huggingface.co/docs/text-generation-inference/messages_api
         limit: Limit::Old,
@@ -348,6 +382,15 @@ pub(crate) static TABLE: [Row; 48] = [
     Row {
         // It passes on what it is given, and the hosts behind it may mind.
         takes_schema_in_json_mode: false,
+        // https://docs.litellm.ai/docs/proxy/client_side_fallbacks
+        steering: &[
+            At("fallbacks"),
+            At("context_window_fallbacks"),
+            At("content_policy_fallbacks"),
+            At("router_settings_override/fallbacks"),
+            At("router_settings_override/context_window_fallbacks"),
+            At("router_settings_override/content_policy_fallbacks"),
+        ],
         ..local("litellm", "http://localhost:4000/v1")
     },
     local("jan", "http://localhost:1337/v1"),

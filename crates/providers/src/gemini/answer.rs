@@ -5,10 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::fault;
-use crate::wire::Fault;
-
-/// Above this, whole numbers have gaps in many a JSON reader; a count that large is none.
-const MAX_COUNT: u64 = 1 << 53;
+use crate::{count::whole, wire::Fault};
 
 /// An answer, or a piece of one.
 #[derive(Debug, Default, Deserialize)]
@@ -103,6 +100,15 @@ pub(super) fn answers(body: &[u8]) -> Result<Vec<Answer>, Fault> {
     }
 }
 
+/// An answer of whatever shape, unless it is an error.
+pub(super) fn value(body: &[u8]) -> Result<Value, Fault> {
+    let value: Value = serde_json::from_slice(body).map_err(|_| Fault::no_json())?;
+    match value.get("error").filter(|error| !error.is_null()) {
+        Some(error) => Err(fault::of_error(error)),
+        None => Ok(value),
+    }
+}
+
 impl Answer {
     /// The first candidate; of several, one was asked for.
     pub(super) fn candidate(&mut self) -> Result<Option<Candidate>, Fault> {
@@ -168,10 +174,6 @@ impl Answer {
             raw: Some(Json::of(usage)),
         })
     }
-}
-
-fn whole(number: &Value) -> Option<u64> {
-    number.as_u64().filter(|count| *count <= MAX_COUNT)
 }
 
 /// A count that is left out where it is zero; `None` if it is there and none.

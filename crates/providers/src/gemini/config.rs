@@ -10,13 +10,15 @@ use serde_json::Value;
 
 use crate::vocabulary::{
     self,
-    Fate::{LeftOut, Own, Refused},
+    Fate::{Instead, LeftOut, Own, Refused},
     Vocabulary,
 };
 
 /// The client's own members, which win over ours.
 pub(super) const CONFIG: &str = "generationConfig";
 pub(super) const MODALITIES: &str = "responseModalities";
+const COUNT: &str = "candidateCount";
+const THINKING: &str = "thinkingConfig";
 const FORMAT: &str = "response_format";
 const EFFORT: &str = "reasoning_effort";
 const TOOLS: &str = "tools";
@@ -44,7 +46,6 @@ pub(super) const VOCABULARY: Vocabulary = &[
     (CONFIG, Own),
     // The count of tokens comes with every stream.
     ("stream_options", Own),
-    ("logit_bias", LeftOut("has no weights for single tokens")),
     ("user", LeftOut("has no place for an end user's id")),
     (
         "safety_identifier",
@@ -62,9 +63,16 @@ pub(super) const VOCABULARY: Vocabulary = &[
         "prompt_cache_retention",
         LeftOut("caches by the prompt alone"),
     ),
-    ("contents", LeftOut("has the messages there")),
-    ("systemInstruction", LeftOut("has the messages there")),
-    ("tool_choice", Refused(&["\"auto\""])),
+    ("contents", Instead(&[], "messages")),
+    (
+        "systemInstruction",
+        Instead(&[], "the instructions, or a system message"),
+    ),
+    ("logit_bias", Refused(&["{}"])),
+    (
+        "tool_choice",
+        Instead(&["\"auto\""], "`toolConfig.functionCallingConfig`"),
+    ),
     ("parallel_tool_calls", Refused(&["true"])),
     ("functions", Refused(&[])),
     ("function_call", Refused(&["\"auto\""])),
@@ -83,7 +91,7 @@ const MEMBERS: [(&str, &str); 11] = [
     ("max_tokens", "maxOutputTokens"),
     ("max_completion_tokens", "maxOutputTokens"),
     ("seed", "seed"),
-    ("n", "candidateCount"),
+    ("n", COUNT),
     ("logprobs", "responseLogprobs"),
     ("top_logprobs", "logprobs"),
     ("presence_penalty", "presencePenalty"),
@@ -93,6 +101,11 @@ const MEMBERS: [(&str, &str); 11] = [
 /// Refuses options that a chat cannot carry.
 pub(super) fn check(target: &Target) -> Result<(), ProviderError> {
     vocabulary::check(target, VOCABULARY)?;
+    vocabulary::check_count(target, "n", given(target, "n"))?;
+    vocabulary::check_soundless(target, "modalities", given(target, "modalities"))?;
+    let own = clients(target)?;
+    vocabulary::check_count(target, &format!("{CONFIG}.{COUNT}"), own.get(COUNT))?;
+    vocabulary::check_soundless(target, MODALITIES, own.get(MODALITIES))?;
     if let Some(format) = given(target, FORMAT)
         && format.to_value()["type"] != "text"
     {
@@ -135,10 +148,26 @@ pub(super) fn generation_config(
     }
     if let Some(effort) = given(target, EFFORT) {
         let thinking = thinking(target, effort)?;
-        config.insert("thinkingConfig".to_owned(), Json::of(&thinking));
+        config.insert(THINKING.to_owned(), Json::of(&thinking));
     }
     config.extend(clients(target)?);
     Ok(config)
+}
+
+/// A sentence for everything that is left out.
+pub(super) fn warnings(target: &Target) -> Vec<String> {
+    let mut warnings = vocabulary::warnings(target, VOCABULARY);
+    let effort = given(target, EFFORT).and_then(Json::as_string);
+    let is_own = clients(target).is_ok_and(|own| own.contains_key(THINKING));
+    // https://ai.google.dev/gemini-api/docs/openai#thinking
+    let always_thinks = target.model.contains("-pro") || is_third(&target.model);
+    if effort.as_deref() == Some("none") && always_thinks && !is_own {
+        warnings.push(format!(
+            "the option `{EFFORT}` is as near to `none` as it can be: the model `{}` always thinks",
+            target.name
+        ));
+    }
+    warnings
 }
 
 /// The client's own `generationConfig`.
@@ -216,12 +245,7 @@ fn thinking(target: &Target, effort: &Json) -> Result<Thinking, ProviderError> {
         "low" => ("LOW", 1024),
         "medium" => ("MEDIUM", 8192),
         "high" | "xhigh" | "max" => ("HIGH", 24_576),
-        _ => {
-            let reason = format!(
-                "the option `{EFFORT}` is none of `none`, `minimal`, `low`, `medium`, `high`, `xhigh` and `max`"
-            );
-            return Err(ProviderError::new(Kind::Invalid, reason));
-        }
+        _ => return Err(vocabulary::unknown_effort()),
     };
     let is_third = is_third(&target.model);
     Ok(Thinking {
@@ -287,16 +311,37 @@ mod tests {
     #[test]
     fn what_is_left_out_is_said() {
         let mut target = target("http://localhost");
-        let options = r#"{"logit_bias":{},"user":"u","stream_options":{},"temperature":1,"store":null,"safetySettings":[]}"#;
+        let options = r#"{"logit_bias":{},"user":"u","stream_options":{},"temperature":1,"store":null,"safetySettings":[],"reasoning_effort":"none"}"#;
         target.options = serde_json::from_str(options).unwrap();
 
-        let warnings = vocabulary::warnings(&target, VOCABULARY);
+        let no_users =
+            "the option `user` was left out: the dialect of `p` has no place for an end user's id";
+        let always = "the option `reasoning_effort` is as near to `none` as it can be: the model `p/m` always thinks";
+        for (model, expected) in [
+            ("gemini-2.5-flash", vec![no_users]),
+            ("gemini-2.5-pro", vec![no_users, always]),
+            ("gemini-3.5-flash", vec![no_users, always]),
+        ] {
+            model.clone_into(&mut target.model);
+            assert_eq!(warnings(&target), expected, "{model}");
+        }
+        let own = r#"{"reasoning_effort":"none","generationConfig":{"thinkingConfig":{}}}"#;
+        target.options = serde_json::from_str(own).unwrap();
+        assert_eq!(warnings(&target), [""; 0]);
+    }
 
-        let expected = [
-            "the option `logit_bias` was left out: the dialect of `p` has no weights for single tokens",
-            "the option `user` was left out: the dialect of `p` has no place for an end user's id",
-        ];
-        assert_eq!(warnings, expected);
+    #[test]
+    fn what_would_make_another_answer_is_refused() {
+        for options in [
+            r#"{"logit_bias":{"50256":-100}}"#,
+            r#"{"systemInstruction":{"parts":[{"text":"a"}]}}"#,
+            r#"{"contents":[]}"#,
+            r#"{"tool_choice":"required"}"#,
+        ] {
+            let mut target = target("http://localhost");
+            target.options = serde_json::from_str(options).unwrap();
+            assert_eq!(check(&target).unwrap_err().kind, Kind::Invalid, "{options}");
+        }
     }
 
     #[test]

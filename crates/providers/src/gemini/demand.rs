@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use super::{config, schema};
 use crate::{
+    adapter::Demanding,
     openai::{
         joining::{Calls, Joining},
         wrap,
     },
-    wire::Fault,
 };
 
 const MIME_TYPE: &str = "responseMimeType";
@@ -44,14 +44,11 @@ impl Reading {
     pub(super) const fn has_tools(&self) -> bool {
         self.has_tools
     }
+}
 
-    /// The fault of the answer, which may be about the demand.
-    pub(super) fn fault(&self, fault: Fault) -> Fault {
-        if self.is_demanding {
-            fault.of_demanding()
-        } else {
-            fault
-        }
+impl Demanding for Reading {
+    fn is_demanding(&self) -> bool {
+        self.is_demanding
     }
 }
 

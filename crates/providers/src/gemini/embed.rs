@@ -8,8 +8,10 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use super::place::Place;
+use super::{answer, place::Place};
 use crate::{
+    count::whole,
+    embedding,
     vocabulary::{
         self,
         Fate::{LeftOut, Own},
@@ -147,11 +149,7 @@ pub(super) fn embeddings(
     request: &EmbeddingRequest,
     body: &[u8],
 ) -> Result<Embeddings, Fault> {
-    let answer: Value = serde_json::from_slice(body)
-        .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
-    if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
-        return Err(super::fault::of_error(error));
-    }
+    let answer = answer::value(body)?;
     let items: Vec<&Value> = if let Some(items) = answer["embeddings"].as_array() {
         items.iter().map(|item| &item["values"]).collect()
     } else if let Some(items) = answer["predictions"].as_array() {
@@ -162,53 +160,24 @@ pub(super) fn embeddings(
     } else {
         return Err(Fault::protocol("the provider's answer has no vectors"));
     };
-    let asked = request.input.len();
-    if items.len() != asked {
-        let found = items.len();
-        let words = format!("the provider answered {asked} texts with {found} vectors");
-        return Err(Fault::protocol(words));
-    }
-    let dimensions = ["dimensions", LENGTH];
-    let dimensions: Option<usize> = dimensions
-        .iter()
-        .find_map(|name| target.options.get(*name)?.text().parse().ok());
-    let mut vectors = Vec::with_capacity(asked);
-    for item in items {
-        let vector = vector(item)
-            .ok_or_else(|| Fault::protocol("a vector of the provider's answer is none"))?;
-        if dimensions.is_some_and(|dimensions| dimensions != vector.len()) {
-            let found = vector.len();
-            let words = format!("the provider answered with vectors of length {found}");
-            return Err(Fault::protocol(words));
-        }
-        vectors.push(vector);
-    }
-    let usage = input_tokens(&answer);
-    Ok(Embeddings { vectors, usage })
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a vector is 32-bit floats")]
-fn vector(values: &Value) -> Option<Vec<f32>> {
-    let numbers = values.as_array()?.iter();
-    let vector: Option<Vec<f32>> = numbers
-        .map(|number| number.as_f64().map(|number| number as f32))
-        .collect();
-    let is_sound =
-        |vector: &Vec<f32>| !vector.is_empty() && vector.iter().all(|number| number.is_finite());
-    vector.filter(is_sound)
+    let dimensions = embedding::dimensions(&target.options, &["dimensions", LENGTH]);
+    Ok(Embeddings {
+        vectors: embedding::vectors(&items, request.input.len(), dimensions)?,
+        usage: input_tokens(&answer),
+    })
 }
 
 /// The provider's count: of the answer, or of each text, where there is one.
-fn input_tokens(answer: &Value) -> Option<UsageReport> {
+pub(super) fn input_tokens(answer: &Value) -> Option<UsageReport> {
     let usage = &answer["usageMetadata"];
-    let (counted, raw) = if let Some(counted) = usage["promptTokenCount"].as_u64() {
+    let (counted, raw) = if let Some(counted) = whole(&usage["promptTokenCount"]) {
         (counted, Json::of(usage))
     } else {
         let items = answer["predictions"].as_array()?.iter();
         let statistics: Vec<&Value> = items
             .map(|item| &item["embeddings"]["statistics"])
             .collect();
-        let mut counts = statistics.iter().map(|it| it["token_count"].as_u64());
+        let mut counts = statistics.iter().map(|it| whole(&it["token_count"]));
         let counted = counts.try_fold(0_u64, |sum, count| sum.checked_add(count?))?;
         (counted, Json::of(&statistics))
     };

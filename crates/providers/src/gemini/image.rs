@@ -3,13 +3,13 @@
 //! (<https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api>).
 
 use domain::{
-    ChatRequest, ImageRequest, Images, Json, JsonObject, Message, Role, Usage,
+    ChatRequest, ImageRequest, Images, Json, JsonObject, Message, Part, Role,
     seams::{ProviderError, ProviderErrorKind as Kind, Target},
 };
 use serde_json::{Value, json};
 
 use super::{
-    answer, config, fault,
+    answer, config,
     request::{self, Body},
 };
 use crate::{vocabulary, wire::Fault};
@@ -68,8 +68,10 @@ pub(super) fn chat(target: &Target, request: &ImageRequest) -> Result<Json, Prov
         let image = json!({ "aspectRatio": ratio });
         ours.insert("imageConfig".to_owned(), Json::of(&image));
     }
+    let mut parts = vec![Part::Text(request.prompt.clone())];
+    parts.extend(request.media.iter().cloned());
     let request = ChatRequest {
-        messages: vec![Message::text(Role::User, request.prompt.as_str())],
+        messages: vec![Message::new(Role::User, parts)],
         ..ChatRequest::default()
     };
     let body: Body<'_> = request::plain(target, &request, ours)?;
@@ -94,11 +96,7 @@ fn aspect_ratio(target: &Target) -> Result<Option<&'static str>, ProviderError> 
 
 /// Reads the images, whichever of the two made them.
 pub(super) fn images(body: &[u8]) -> Result<Images, Fault> {
-    let answer: Value = serde_json::from_slice(body)
-        .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
-    if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
-        return Err(fault::of_error(error));
-    }
+    let answer = answer::value(body)?;
     if answer.get("candidates").is_some() || answer.get("promptFeedback").is_some() {
         return of_parts(body);
     }
@@ -120,13 +118,9 @@ pub(super) fn images(body: &[u8]) -> Result<Images, Fault> {
             ..Fault::protocol(words)
         });
     }
-    let usage = Usage {
-        images: images.len() as u64,
-        ..Usage::default()
-    };
     Ok(Images {
         images,
-        usage: usage.into(),
+        usage: None,
     })
 }
 
@@ -154,7 +148,5 @@ fn of_parts(body: &[u8]) -> Result<Images, Fault> {
         };
         return Err(filtered.unwrap_or_else(nothing));
     }
-    let mut usage = usage.unwrap_or_default();
-    usage.usage.images = images.len() as u64;
     Ok(Images { images, usage })
 }

@@ -35,7 +35,21 @@ pub(super) struct Remote<'a> {
     file_uri: &'a str,
 }
 
+/// The kinds that may stand inside of a tool's result: <https://ai.google.dev/gemini-api/docs/function-calling#multimodal>.
+const IN_RESULTS: [&str; 5] = [
+    "application/pdf",
+    "image/jpeg",
+    "image/png",
+    "image/webp",
+    "text/plain",
+];
+
 impl<'a> Medium<'a> {
+    /// Whether it may stand inside of a tool's result, for a model that looks at media there.
+    pub(super) fn fits_result(&self) -> bool {
+        matches!(self, Self::InlineData(inline) if IN_RESULTS.contains(&inline.mime_type))
+    }
+
     /// What is at an address, or in it.
     pub(super) fn at(url: &'a str) -> Result<Self, ProviderError> {
         let Some(rest) = url.strip_prefix("data:") else {

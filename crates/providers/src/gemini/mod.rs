@@ -20,13 +20,14 @@ use std::borrow::Cow;
 
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Part, Rung,
-    seams::{ProviderError, Target},
+    seams::{ProviderError, Taken, Target},
 };
+use serde_json::Value;
 
 use crate::{
     adapter::{Adapter, Manner},
-    compatible, vocabulary,
-    wire::{Fault, Grant, WireRequest},
+    compatible, count,
+    wire::{Fault, Framing, Grant, WireRequest},
 };
 use place::Place;
 
@@ -80,12 +81,25 @@ impl Adapter for Gemini {
         stream::ChunkDecoder::new(reading)
     }
 
+    fn framing(&self) -> Framing {
+        Framing::events().with_images()
+    }
+
     fn rungs(&self, _target: &Target) -> &'static [Rung] {
         &compatible::RUNGS
     }
 
+    fn taken(&self, body: &[u8]) -> Taken {
+        let pieces = answer::answers(body).unwrap_or_default();
+        let usage = |answer: &Value| {
+            let said = pieces.iter().rev().find_map(answer::Answer::usage);
+            said.or_else(|| embed::input_tokens(answer))
+        };
+        count::taken(body, usage, &["embeddings"])
+    }
+
     fn warnings(&self, target: &Target, _request: &ChatRequest) -> Vec<String> {
-        vocabulary::warnings(target, config::VOCABULARY)
+        config::warnings(target)
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
@@ -141,6 +155,10 @@ impl Adapter for Gemini {
         self.0.request(target, "generateContent", &body)
     }
 
+    fn draws_from(&self, target: &Target, _: &Part) -> bool {
+        !image::is_imagen(&target.model)
+    }
+
     fn images(
         &self,
         _target: &Target,
@@ -150,7 +168,7 @@ impl Adapter for Gemini {
         image::images(body)
     }
 
-    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
-        reading.fault(fault::of_status(status, body))
+    fn fault(&self, status: u16, body: &[u8]) -> Fault {
+        fault::of_status(status, body)
     }
 }

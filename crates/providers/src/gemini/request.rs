@@ -1,6 +1,6 @@
 //! Bodies of chat requests: the conversation in the dialect's words.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, mem};
 
 use domain::{
     ChatRequest, Json, JsonObject, Message, Part, Role, ToolCall,
@@ -15,6 +15,9 @@ use super::{
     media::Medium,
 };
 use crate::vocabulary;
+
+const USER: &str = "user";
+const MODEL: &str = "model";
 
 /// The body of `generateContent`.
 pub(super) struct Body<'a> {
@@ -103,6 +106,24 @@ struct Content<'a> {
     is_results: bool,
 }
 
+impl<'a> Content<'a> {
+    fn said(role: &'static str, parts: Vec<Piece<'a>>) -> Self {
+        Self {
+            role,
+            parts,
+            is_results: false,
+        }
+    }
+
+    fn result(part: Piece<'a>) -> Self {
+        Self {
+            role: USER,
+            parts: vec![part],
+            is_results: true,
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Piece<'a> {
     #[serde(flatten)]
@@ -136,6 +157,8 @@ struct Response<'a> {
     name: &'a str,
     #[serde(rename = "response")]
     result: Json,
+    #[serde(rename = "parts", skip_serializing_if = "Vec::is_empty")]
+    media: Vec<Medium<'a>>,
 }
 
 impl<'a> From<Said<'a>> for Piece<'a> {
@@ -155,55 +178,53 @@ fn conversation<'a>(
     let mut system = Vec::new();
     let mut contents: Vec<Content<'a>> = Vec::new();
     let mut tools: HashMap<&str, &str> = HashMap::new();
+    // Media of results that have no place inside of them: the user shows them, after all results.
+    let mut shown: Vec<Piece<'a>> = Vec::new();
     for message in messages {
-        let mut parts = pieces(&message.parts)?;
-        let is_results = message.role == Role::Tool;
-        let role = match message.role {
-            Role::System => {
-                system.append(&mut parts);
-                continue;
+        match message.role {
+            Role::System => system.append(&mut pieces(&message.parts)?),
+            Role::User => {
+                let mut parts = mem::take(&mut shown);
+                parts.append(&mut pieces(&message.parts)?);
+                add(&mut contents, Content::said(USER, parts));
             }
-            Role::User => "user",
             Role::Assistant => {
+                add(&mut contents, Content::said(USER, mem::take(&mut shown)));
+                let mut parts = pieces(&message.parts)?;
                 let calls = message.tool_calls.iter();
                 tools.extend(calls.map(|call| (call.id.as_str(), call.name.as_str())));
                 parts.extend(called(target, &message.tool_calls));
-                "model"
+                add(&mut contents, Content::said(MODEL, parts));
             }
             Role::Tool => {
-                parts = vec![answered(&tools, message)?];
-                parts.extend(media(&message.parts)?);
-                "user"
+                let (inside, beside) = media(target, &message.parts)?;
+                let result = answered(&tools, message, inside)?;
+                add(&mut contents, Content::result(result));
+                shown.extend(beside);
             }
-        };
-        match contents.last_mut() {
-            _ if parts.is_empty() => {}
-            Some(last) if last.role == role && last.is_results == is_results => {
-                last.parts.append(&mut parts);
-            }
-            _ => contents.push(Content {
-                role,
-                parts,
-                is_results,
-            }),
         }
     }
+    add(&mut contents, Content::said(USER, shown));
     // Gemma's models have no place for instructions (https://ai.google.dev/gemma/docs/core/prompt-structure).
     if contents.is_empty() || (target.model.contains("gemma-3") && !system.is_empty()) {
         let parts = std::mem::take(&mut system);
-        match contents.first_mut().filter(|first| first.role == "user") {
+        match contents.first_mut().filter(|first| first.role == USER) {
             Some(first) => first.parts.splice(0..0, parts).for_each(drop),
-            None => contents.insert(
-                0,
-                Content {
-                    role: "user",
-                    parts,
-                    is_results: false,
-                },
-            ),
+            None => contents.insert(0, Content::said(USER, parts)),
         }
     }
     Ok((system, contents))
+}
+
+/// Adds a turn, or goes on with the last one of that side.
+fn add<'a>(contents: &mut Vec<Content<'a>>, mut content: Content<'a>) {
+    let is_more =
+        |last: &&mut Content| last.role == content.role && last.is_results == content.is_results;
+    match contents.last_mut().filter(is_more) {
+        _ if content.parts.is_empty() => {}
+        Some(last) => last.parts.append(&mut content.parts),
+        None => contents.push(content),
+    }
 }
 
 /// The parts of a message; empty texts, which the host refuses, are left out.
@@ -221,14 +242,26 @@ fn pieces(parts: &[Part]) -> Result<Vec<Piece<'_>>, ProviderError> {
     Ok(pieces)
 }
 
-/// The parts of a message that are no text.
-fn media(parts: &[Part]) -> Result<Vec<Piece<'_>>, ProviderError> {
-    let parts = parts.iter().filter_map(|part| match part {
-        Part::Text(_) => None,
-        Part::Image(url) | Part::Audio(url) | Part::File(url) => Some(url),
-    });
-    let said = parts.map(|url| Ok(Said::Medium(Medium::at(url)?).into()));
-    said.collect()
+/// The media of a tool's result: those that the model looks at inside of it, and those that it is shown beside it.
+///
+/// The second generation wants as many parts as there were calls, and none inside of another.
+fn media<'a>(
+    target: &Target,
+    parts: &'a [Part],
+) -> Result<(Vec<Medium<'a>>, Vec<Piece<'a>>), ProviderError> {
+    let (mut inside, mut beside) = (Vec::new(), Vec::new());
+    for part in parts {
+        let (Part::Image(url) | Part::Audio(url) | Part::File(url)) = part else {
+            continue;
+        };
+        let medium = Medium::at(url)?;
+        if config::is_third(&target.model) && medium.fits_result() {
+            inside.push(medium);
+        } else {
+            beside.push(Said::Medium(medium).into());
+        }
+    }
+    Ok((inside, beside))
 }
 
 /// The calls of a turn of the model's.
@@ -255,6 +288,7 @@ fn called<'a>(target: &Target, calls: &'a [ToolCall]) -> Vec<Piece<'a>> {
 fn answered<'a>(
     tools: &HashMap<&str, &'a str>,
     message: &'a Message,
+    media: Vec<Medium<'a>>,
 ) -> Result<Piece<'a>, ProviderError> {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     let name = tools.get(id).ok_or_else(|| {
@@ -269,6 +303,7 @@ fn answered<'a>(
         id: call::signed(id).id,
         name,
         result: call::result(&texts.collect::<String>()),
+        media,
     };
     Ok(Said::FunctionResponse(response).into())
 }

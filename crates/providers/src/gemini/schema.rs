@@ -6,6 +6,8 @@
 
 use domain::{Json, JsonObject};
 
+use crate::schema::{self, DEFINITIONS, Fate, Subset};
+
 /// Keywords whose values go as they are.
 const KEPT: [&str; 11] = [
     "$anchor",
@@ -20,83 +22,69 @@ const KEPT: [&str; 11] = [
     "maximum",
     "required",
 ];
-const DEFINITIONS: &str = "$defs";
-/// What definitions were called in older drafts.
-const OLDER: &str = "definitions";
 
 /// The schema without what the host does not read.
 pub(super) fn within_subset(schema: &Json) -> Json {
-    let Ok(members) = serde_json::from_str::<JsonObject>(schema.text()) else {
+    let within = Readable.schema(schema);
+    within.unwrap_or_else(|| Json::of(&JsonObject::new()))
+}
+
+struct Readable;
+
+impl Subset for Readable {
+    fn schema(&mut self, schema: &Json) -> Option<Json> {
         // `true`; and `false`, which no answer satisfies anyway.
-        return Json::of(&JsonObject::new());
-    };
-    let mut kept = JsonObject::new();
-    if let Some(place) = members.get("$ref").and_then(Json::as_string) {
-        // Nothing may stand beside a reference but what begins as it does.
-        let place = place.replacen("#/definitions/", "#/$defs/", 1);
-        if place.starts_with("#/$defs/") && !place[8..].contains('/') {
-            kept.insert("$ref".to_owned(), Json::of(&place));
-        }
-        add_definitions(&mut kept, &members);
-        return Json::of(&kept);
-    }
-    for (keyword, value) in &members {
-        let value = match keyword.as_str() {
-            keyword if KEPT.contains(&keyword) => value.clone(),
-            "properties" => named(value),
-            "items" if value.text().starts_with('[') => continue,
-            // What the left out patterns allow would be forbidden.
-            "additionalProperties" if members.contains_key("patternProperties") => continue,
-            "additionalProperties" if !value.is_object() => value.clone(),
-            "items" | "additionalProperties" => within_subset(value),
-            "anyOf" | "oneOf" | "prefixItems" => each(value),
-            "enum" if is_plain(value) => value.clone(),
-            "const" => {
-                let only = Json::of(&[value]);
-                if is_plain(&only) {
-                    kept.insert("enum".to_owned(), only);
-                }
-                continue;
-            }
-            _ => continue,
+        let members = schema::object(schema).unwrap_or_default();
+        let mut kept = match members.get("$ref").and_then(Json::as_string) {
+            Some(place) => reference(&place),
+            None => self.walked(&members)?,
         };
-        kept.insert(keyword.clone(), value);
+        let mut definitions = JsonObject::new();
+        for keyword in DEFINITIONS.iter().rev() {
+            if let Some(schemas) = members.get(*keyword) {
+                definitions.extend(self.named(&schema::object(schemas)?)?);
+            }
+        }
+        if !definitions.is_empty() {
+            kept.insert(DEFINITIONS[0].to_owned(), Json::of(&definitions));
+        }
+        Some(Json::of(&kept))
     }
-    add_definitions(&mut kept, &members);
-    Json::of(&kept)
-}
 
-fn add_definitions(kept: &mut JsonObject, members: &JsonObject) {
-    let given = [OLDER, DEFINITIONS];
-    let given = given.iter().filter_map(|name| members.get(*name));
-    let mut all = JsonObject::new();
-    for definitions in given {
-        all.extend(subschemas(definitions));
+    fn fate<'a>(
+        &mut self,
+        keyword: &'a str,
+        value: &Json,
+        members: &JsonObject,
+    ) -> Option<Fate<'a>> {
+        Some(match keyword {
+            keyword if KEPT.contains(&keyword) => Fate::Kept,
+            "items" if value.text().starts_with('[') => Fate::Left,
+            // What the left out patterns allow would be forbidden.
+            "additionalProperties" if members.contains_key("patternProperties") => Fate::Left,
+            "additionalProperties" if !value.is_object() => Fate::Kept,
+            "properties" | "items" | "additionalProperties" | "anyOf" | "oneOf" | "prefixItems" => {
+                Fate::Inside(keyword)
+            }
+            "enum" if is_plain(value) => Fate::Kept,
+            "const" if is_plain(&Json::of(&[value])) => Fate::Instead("enum", Json::of(&[value])),
+            _ => Fate::Left,
+        })
     }
-    if !all.is_empty() {
-        kept.insert(DEFINITIONS.to_owned(), Json::of(&all));
-    }
 }
 
-fn named(schemas: &Json) -> Json {
-    Json::of(&subschemas(schemas))
-}
-
-fn subschemas(schemas: &Json) -> JsonObject {
-    let schemas: JsonObject = serde_json::from_str(schemas.text()).unwrap_or_default();
-    let schemas = schemas.into_iter();
-    let within = schemas.map(|(name, schema)| (name, within_subset(&schema)));
-    within.collect()
-}
-
-fn each(schemas: &Json) -> Json {
-    let schemas: Vec<Json> = serde_json::from_str(schemas.text()).unwrap_or_default();
-    Json::of(&schemas.iter().map(within_subset).collect::<Vec<_>>())
+/// A reference, beside which nothing may stand but what begins as it does; nothing, if the host cannot follow it.
+fn reference(place: &str) -> JsonObject {
+    let place = place.replacen("#/definitions/", "#/$defs/", 1);
+    let name = place.strip_prefix("#/$defs/");
+    let is_followed = name.is_some_and(|name| !name.contains('/'));
+    let kept = is_followed.then(|| ("$ref".to_owned(), Json::of(&place)));
+    kept.into_iter().collect()
 }
 
 /// Whether all of the list are texts or numbers, which are the only values that the host holds an answer to.
 fn is_plain(values: &Json) -> bool {
-    let values: Vec<Json> = serde_json::from_str(values.text()).unwrap_or_default();
+    let values = schema::list(values).unwrap_or_default();
     let is_number =
         |text: &str| text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
     let mut values = values.iter().map(Json::text);

@@ -3,7 +3,7 @@
 //! A stream has ended when a candidate named its reason and the body's end followed. Each piece counts all tokens so
 //! far, so the last count holds.
 
-use domain::{Delta, FinishReason, Generation, ToolCall, ToolCallDelta, UsageReport};
+use domain::{Delta, FinishReason, Generation, ToolCallDelta, UsageReport};
 
 use super::{
     answer::{self, Answer, Candidate, FunctionCall, Part},
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     adapter::Decoder,
+    assembly,
     openai::joining::Joining,
     wire::{Event, Fault},
 };
@@ -27,8 +28,6 @@ pub(crate) struct ChunkDecoder {
     calls: usize,
     /// Whether any candidate has come.
     is_answered: bool,
-    /// Whether any of the answer has come.
-    has_begun: bool,
     finish_reason: Option<FinishReason>,
     usage: Option<UsageReport>,
     response_id: Option<String>,
@@ -42,7 +41,6 @@ impl ChunkDecoder {
             reading,
             calls: 0,
             is_answered: false,
-            has_begun: false,
             finish_reason: None,
             usage: None,
             response_id: None,
@@ -60,7 +58,6 @@ impl ChunkDecoder {
         };
         self.is_answered = true;
         let deltas = self.deltas(&mut candidate)?;
-        self.has_begun |= !deltas.is_empty();
         if let Some(reason) = candidate.finish_reason()? {
             self.finish_reason = Some(reason);
         }
@@ -136,20 +133,11 @@ impl ChunkDecoder {
         let rest = filled(self.joining.finish()).map(Delta::Text);
         rest.into_iter().chain([end]).collect()
     }
-
-    /// A fault before the answer may be about the demand; after it, the host has taken that.
-    fn blamed(&self, fault: Fault) -> Fault {
-        if self.has_begun {
-            fault
-        } else {
-            self.reading.fault(fault)
-        }
-    }
 }
 
 impl Decoder for ChunkDecoder {
     fn push(&mut self, event: &Event) -> Result<Vec<Delta>, Fault> {
-        let mut read = || match event.data.trim() {
+        match event.data.trim() {
             "" => Ok(Vec::new()),
             DONE => self.finish(),
             data => {
@@ -159,14 +147,11 @@ impl Decoder for ChunkDecoder {
                 }
                 Ok(deltas)
             }
-        };
-        read().map_err(|fault| self.blamed(fault))
+        }
     }
 
     fn finish(&mut self) -> Result<Vec<Delta>, Fault> {
-        let finish_reason = self
-            .finish_reason
-            .ok_or_else(|| Fault::protocol("the provider's stream broke off"))?;
+        let finish_reason = self.finish_reason.ok_or_else(Fault::broken_off)?;
         Ok(self.end(finish_reason))
     }
 }
@@ -178,49 +163,16 @@ fn filled(text: String) -> Option<String> {
 /// Reads a whole answer.
 pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, Fault> {
     let mut decoder = ChunkDecoder::new(reading.clone());
-    let mut read = || {
-        let mut deltas = Vec::new();
-        for answer in answer::answers(body)? {
-            deltas.extend(decoder.piece(answer)?);
-        }
-        if !decoder.is_answered {
-            return Err(Fault::protocol("the provider's answer has no candidates"));
-        }
-        let finish_reason = decoder.finish_reason.unwrap_or_default();
-        deltas.extend(decoder.end(finish_reason));
-        Ok(deltas)
-    };
-    let deltas = read().map_err(|fault| reading.fault(fault))?;
-    Ok(joined(deltas))
-}
-
-fn joined(deltas: Vec<Delta>) -> Generation {
-    let mut generation = Generation::default();
-    for delta in deltas {
-        match delta {
-            Delta::Text(text) => generation.text += &text,
-            Delta::Reasoning(text) => generation.reasoning += &text,
-            Delta::Refusal(text) => *generation.refusal.get_or_insert_default() += &text,
-            Delta::Image(url) => generation.images.push(url),
-            Delta::Logprobs(logprobs) => generation.logprobs = Some(logprobs),
-            Delta::ToolCall(call) => {
-                let (id, name) = call.begins.unwrap_or_default();
-                generation.tool_calls.push(ToolCall {
-                    id,
-                    name,
-                    arguments: call.arguments,
-                });
-            }
-            Delta::End {
-                finish_reason,
-                usage,
-            } => {
-                generation.finish_reason = finish_reason;
-                generation.usage = usage;
-            }
-        }
+    let mut deltas = Vec::new();
+    for answer in answer::answers(body)? {
+        deltas.extend(decoder.piece(answer)?);
     }
-    generation
+    if !decoder.is_answered {
+        return Err(Fault::protocol("the provider's answer has no candidates"));
+    }
+    let finish_reason = decoder.finish_reason.unwrap_or_default();
+    deltas.extend(decoder.end(finish_reason));
+    Ok(assembly::whole(deltas))
 }
 
 #[cfg(test)]
@@ -229,30 +181,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::tests::events;
+    use crate::{adapter, wire::tests::events};
 
     /// What comes of a body that ends there: its text, and whether its end was an orderly one.
     fn read(body: &[u8]) -> (String, Option<(FinishReason, Option<Usage>)>) {
-        let mut decoder = ChunkDecoder::new(Reading::default());
-        let mut text = String::new();
-        let mut end = None;
-        let mut take = |deltas: Result<Vec<Delta>, Fault>| {
-            for delta in deltas.unwrap_or_default() {
-                match delta {
-                    Delta::Text(piece) => text += &piece,
-                    Delta::End {
-                        finish_reason,
-                        usage,
-                    } => end = Some((finish_reason, usage.map(|report| report.usage))),
-                    _ => {}
-                }
-            }
-        };
-        for event in &events(body) {
-            take(decoder.push(event));
-        }
-        take(decoder.finish());
-        (text, end)
+        adapter::tests::read(ChunkDecoder::new(Reading::default()), &events(body))
     }
 
     const LAST: &str = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\" you\"}]},\"finishReason\":\"STOP\",\"index\":0}],\"usageMetadata\":{\"promptTokenCount\":9,\"candidatesTokenCount\":3,\"totalTokenCount\":12}}\r\n\r\n";
@@ -274,23 +207,13 @@ mod tests {
     fn a_stream_cut_after_any_byte_ends_in_order_only_with_its_last_piece() {
         let body = recorded();
         // The line feed after the last carriage return is not needed.
-        let finished = body.len() - 1;
-
-        for cut in 0..=body.len() {
-            let (text, end) = read(&body.as_bytes()[..cut]);
-            assert_eq!(end.is_some(), cut >= finished, "{cut}");
-            assert!("Hello\u{e5} you".starts_with(&text), "{cut}: {text}");
-        }
         let usage = Usage {
             input_tokens: 9,
             output_tokens: 3,
             ..Usage::default()
         };
-        let whole = (
-            "Hello\u{e5} you".to_owned(),
-            Some((FinishReason::Stop, Some(usage))),
-        );
-        assert_eq!(read(body.as_bytes()), whole);
+        let whole = ("Hello\u{e5} you", usage);
+        adapter::tests::assert_ends_after(body.len() - 1, body.as_bytes(), whole, read);
     }
 
     proptest! {

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use domain::{Json, Message, Part, Role};
 use serde_json::{Map, Value, json};
 
+use crate::openai::ids;
+
 /// How long the id of a call is, in letters and digits; no other is taken.
 const ID_LENGTH: usize = 9;
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -92,9 +94,7 @@ fn id(given: &str) -> Cow<'_, str> {
     if given.len() == ID_LENGTH && given.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Cow::Borrowed(given);
     }
-    // FNV-1a.
-    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let mut hash = given.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
+    let mut hash = ids::hash(given);
     let mut made = String::with_capacity(ID_LENGTH);
     for _ in 0..ID_LENGTH {
         let digit = usize::try_from(hash % 62).expect("it is less than 62");

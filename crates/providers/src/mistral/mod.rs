@@ -8,7 +8,7 @@ mod options;
 
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, Json, Rung, ToolMode,
-    seams::{ProviderError, ProviderErrorKind as Kind, Target},
+    seams::{ProviderError, ProviderErrorKind as Kind, Taken, Target},
 };
 use serde_json::Value;
 
@@ -72,6 +72,10 @@ impl Adapter for Mistral {
         OpenAi.rungs(&worded(target, options::CHAT))
     }
 
+    fn taken(&self, body: &[u8]) -> Taken {
+        OpenAi.taken(body)
+    }
+
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
         let mut warnings = vocabulary::warnings(target, options::CHAT);
         warnings.extend(OpenAi.warnings(&worded(target, options::CHAT), request));
@@ -115,8 +119,8 @@ impl Adapter for Mistral {
         OpenAi.embeddings(&target, request, body)
     }
 
-    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
-        let fault = OpenAi.fault(reading, status, body);
+    fn fault(&self, status: u16, body: &[u8]) -> Fault {
+        let fault = OpenAi.fault(status, body);
         let kind = better_kind(status, body).unwrap_or(fault.kind);
         Fault { kind, ..fault }
     }

@@ -77,7 +77,7 @@ impl Provider for Offline {
         &RUNGS
     }
 
-    fn reads_as_given(&self, _: &Target) -> bool {
+    fn reads_as_given(&self, _: &Target, _: &ChatRequest) -> bool {
         false
     }
 
@@ -289,7 +289,7 @@ fn cut() -> ProviderError {
 fn of_status(status: u16) -> ProviderError {
     let kind = crate::wire::kind_of_status(status);
     let reason = match kind {
-        Kind::Auth => "provider_auth".to_owned(),
+        Kind::Auth if status != 402 => "provider_auth".to_owned(),
         _ => format!("the offline provider was asked for status {status}"),
     };
     ProviderError {
@@ -298,6 +298,7 @@ fn of_status(status: u16) -> ProviderError {
     }
 }
 
+/// That there is no such model, or none that does this.
 fn unknown(target: &Target) -> ProviderError {
     let reason = format!(
         "the offline provider has no model `{}` for this; chats: {}; embeddings: embed, {}; reranking: rerank, {}",
@@ -306,6 +307,9 @@ fn unknown(target: &Target) -> ProviderError {
         model::FAILS,
         model::FAILS,
     );
+    if Model::parse(&target.model).is_some() {
+        return ProviderError::new(Kind::Misconfigured, reason);
+    }
     ProviderError {
         status: Some(404),
         ..ProviderError::new(Kind::UnknownModel, reason)

@@ -26,11 +26,9 @@ pub(super) fn reranking(request: &RerankRequest) -> Reranking {
     };
     let whole: f64 = asked.iter().map(weight).sum();
     let score = |text: &HashSet<String>| {
-        let shared: f64 = asked
-            .iter()
-            .filter(|it| text.contains(*it))
-            .map(weight)
-            .sum();
+        let shared = asked.iter().filter(|it| text.contains(*it)).map(weight);
+        // The sum of no numbers would be -0.0.
+        let shared = shared.fold(0.0, |sum, weight| sum + weight);
         let score = if whole > 0.0 { shared / whole } else { 0.0 };
         (score * PARTS).round() / PARTS
     };
@@ -97,6 +95,8 @@ mod tests {
     fn nothing_shared_is_nothing_and_scripts_without_spaces_have_words() {
         assert_eq!(ranked("x", &["a", ""], None), [(0, 0.0), (1, 0.0)]);
         assert_eq!(ranked("", &["a"], None), [(0, 0.0)]);
+        let told = ranked("x", &["a"], None);
+        assert!(told[0].1.is_sign_positive());
         assert_eq!(
             ranked("東京の天気", &["大阪の食べ物", "東京タワー"], None)
                 .iter()

@@ -121,6 +121,11 @@ async fn scripted_statuses_fail_as_real_ones_do() {
         ),
         (401, Kind::Auth, "provider_auth"),
         (
+            402,
+            Kind::Auth,
+            "the offline provider was asked for status 402",
+        ),
+        (
             404,
             Kind::UnknownModel,
             "the offline provider was asked for status 404",
@@ -206,7 +211,7 @@ async fn an_unknown_model_is_told_which_there_are() {
     assert!(error.reason.contains("echo, json, fail-status"));
     assert_eq!(
         chat("embed", "x", None).await.unwrap_err().kind,
-        Kind::UnknownModel
+        Kind::Misconfigured
     );
 }
 
@@ -237,15 +242,16 @@ async fn texts_are_put_in_order_and_can_fail_too() {
         ("fail-status-503", Kind::Overloaded),
         ("fail-cut", Kind::Connection),
         ("fail-delay-30000", Kind::Timeout),
-        ("fail-json", Kind::UnknownModel),
-        ("embed", Kind::UnknownModel),
+        ("fail-json", Kind::Misconfigured),
+        ("embed", Kind::Misconfigured),
+        ("none", Kind::UnknownModel),
     ];
     for (model, kind) in cases {
         assert_eq!(rerank(model).await, Err(kind), "{model}");
     }
     assert_eq!(
         chat("rerank", "x", None).await.unwrap_err().kind,
-        Kind::UnknownModel
+        Kind::Misconfigured
     );
 }
 
@@ -278,7 +284,7 @@ async fn texts_are_embedded_and_can_fail_too() {
             Kind::Overloaded,
             Kind::Connection,
             Kind::Timeout,
-            Kind::UnknownModel
+            Kind::Misconfigured
         ]
     );
 }

@@ -1,9 +1,6 @@
 //! Bodies of answers, and the pieces of streamed ones, which are alike.
 
-use domain::{
-    Delta, FinishReason, Generation, Json, ToolCall, Usage, UsageReport,
-    seams::ProviderErrorKind as Kind,
-};
+use domain::{Delta, FinishReason, Generation, Json, ToolCall, Usage, UsageReport};
 use serde_json::{Map, Value, json};
 
 use super::Reading;
@@ -26,18 +23,11 @@ pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, F
 
 /// The answer, or a piece of one, as a value, unless it is an error.
 pub(super) fn answer(body: &[u8]) -> Result<Value, Fault> {
-    let answer: Value = serde_json::from_slice(body)
-        .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
-    let Some(error) = answer.get("error").filter(|error| !error.is_null()) else {
-        return Ok(answer);
-    };
-    let fault = fault::of_error(error);
-    // A model that failed on its way is told with words alone.
-    let kind = match fault.kind {
-        Kind::Protocol => Kind::Failed,
-        kind => kind,
-    };
-    Err(Fault { kind, ..fault })
+    let answer: Value = serde_json::from_slice(body).map_err(|_| Fault::no_json())?;
+    match answer.get("error").filter(|error| !error.is_null()) {
+        Some(error) => Err(fault::of_words(error)),
+        None => Ok(answer),
+    }
 }
 
 /// What a piece adds, be it the first and last.

@@ -26,9 +26,9 @@ pub(super) fn embeddings(
 ) -> Result<Embeddings, Fault> {
     let answer = answer::answer(body)?;
     let dimensions = embedding::dimensions(&target.options, &["dimensions"]);
-    let list = &answer["embeddings"];
+    let list = embedding::listed(&answer["embeddings"])?;
     Ok(Embeddings {
-        vectors: embedding::vectors(list, request.input.len(), dimensions)?,
+        vectors: embedding::vectors(&list, request.input.len(), dimensions)?,
         usage: answer::usage(&answer),
     })
 }

@@ -1,7 +1,7 @@
 //! The conversation, turn by turn: text in one place, images as bytes in another.
 
 use domain::{
-    ChatRequest, Json, Message, Part, Role, ToolCall,
+    ChatRequest, Json, JsonObject, Message, Part, Role, ToolCall,
     seams::{ProviderError, ProviderErrorKind, Target},
 };
 use serde::Serialize;
@@ -73,15 +73,21 @@ fn turn<'a>(
 
 /// A call as it was made. Its arguments are an object, even if the model's were not.
 fn call(call: &ToolCall) -> Call<'_> {
-    let arguments = Json::parse(&call.arguments).ok().filter(Json::is_object);
-    let text = || Json::of(&json!({ "arguments": call.arguments }));
     Call {
         id: &call.id,
         function: Called {
             name: &call.name,
-            arguments: arguments.unwrap_or_else(text),
+            arguments: arguments(&call.arguments),
         },
     }
+}
+
+fn arguments(text: &str) -> Json {
+    if text.trim().is_empty() {
+        return Json::of(&JsonObject::new());
+    }
+    let object = Json::parse(text).ok().filter(Json::is_object);
+    object.unwrap_or_else(|| Json::of(&json!({ "arguments": text })))
 }
 
 /// The bytes in a `data:` URL, as they stand there.

@@ -12,13 +12,14 @@ mod stream;
 
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, Part, Rung,
-    seams::{ProviderError, Target},
+    seams::{ProviderError, Taken, Target},
 };
 use serde::Serialize;
 
 use crate::{
-    adapter::{Adapter, Manner},
+    adapter::{Adapter, Demanding, Manner},
     assembly::{Assembly, Shape},
+    count,
     openai::fault,
     vocabulary,
     wire::{Fault, Framing, WireRequest, with_bearer},
@@ -45,13 +46,11 @@ impl Reading {
     fn assembly(&self) -> Assembly {
         Assembly::new(self.shape)
     }
+}
 
-    fn fault(&self, fault: Fault) -> Fault {
-        if self.is_demanding {
-            fault.of_demanding()
-        } else {
-            fault
-        }
+impl Demanding for Reading {
+    fn is_demanding(&self) -> bool {
+        self.is_demanding
     }
 }
 
@@ -70,11 +69,11 @@ impl Adapter for Ollama {
     }
 
     fn generation(&self, reading: &Reading, body: &[u8]) -> Result<Generation, Fault> {
-        answer::generation(reading, body).map_err(|fault| reading.fault(fault))
+        answer::generation(reading, body)
     }
 
     fn decoder(&self, reading: Reading) -> Self::Decoder {
-        stream::LineDecoder::new(reading)
+        stream::LineDecoder::new(&reading)
     }
 
     fn framing(&self) -> Framing {
@@ -83,6 +82,10 @@ impl Adapter for Ollama {
 
     fn rungs(&self, _: &Target) -> &'static [Rung] {
         &RUNGS
+    }
+
+    fn taken(&self, body: &[u8]) -> Taken {
+        count::taken(body, answer::usage, &["embeddings"])
     }
 
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
@@ -94,7 +97,7 @@ impl Adapter for Ollama {
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
-        vocabulary::check(target, options::VOCABULARY)
+        options::check(target)
     }
 
     /// Images go out as their bytes.
@@ -124,8 +127,8 @@ impl Adapter for Ollama {
         embed::embeddings(target, request, body)
     }
 
-    fn fault(&self, reading: &Reading, status: u16, body: &[u8]) -> Fault {
-        reading.fault(fault::of_status(status, body))
+    fn fault(&self, status: u16, body: &[u8]) -> Fault {
+        fault::of_status(status, body)
     }
 }
 

@@ -1,6 +1,9 @@
 //! Options: those in the words of the OpenAI dialect, those of a model's run, and all others.
 
-use domain::{Json, JsonObject, seams::Target};
+use domain::{
+    Json, JsonObject,
+    seams::{ProviderError, Target},
+};
 use serde_json::Value;
 
 use crate::vocabulary::{self, Fate, Vocabulary};
@@ -75,6 +78,23 @@ const OF_A_RUN: [&str; 28] = [
     "use_mmap",
     "vocab_only",
 ];
+
+/// Refuses options that the dialect cannot carry.
+pub(super) fn check(target: &Target) -> Result<(), ProviderError> {
+    vocabulary::check(target, VOCABULARY)?;
+    let format = target.options.get("response_format");
+    let format = format
+        .filter(|format| !format.is_null())
+        .map(Json::to_value);
+    let kind = format.as_ref().map(|format| format["type"].as_str());
+    match kind {
+        None | Some(Some("text" | "json_object" | "json_schema")) => Ok(()),
+        Some(_) => Err(vocabulary::invalid(
+            "the option `response_format` has none of the types `text`, `json_object` and `json_schema`"
+                .to_owned(),
+        )),
+    }
+}
 
 /// The members that the target's options become, those of a run in an object of their own.
 pub(super) fn members(target: &Target) -> JsonObject {

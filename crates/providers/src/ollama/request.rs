@@ -1,17 +1,14 @@
 //! Bodies of chat requests.
 
-use domain::{
-    ChatRequest, Json, JsonObject, Rung, ToolMode,
-    seams::{ProviderError, ProviderErrorKind, Target},
-};
-use serde::Serialize;
-use serde_json::json;
-
 use super::{Reading, message, options};
 use crate::{
     adapter::Manner,
     assembly::{Shape, Wrapped},
-    openai::{joining::Calls, wrap},
+    openai::{function::Declared, joining::Calls, wrap},
+};
+use domain::{
+    ChatRequest, Json, JsonObject, Rung, ToolMode,
+    seams::{ProviderError, ProviderErrorKind, Target},
 };
 
 const FORMAT: &str = "format";
@@ -70,21 +67,6 @@ fn format(request: &ChatRequest) -> Option<Json> {
     }
 }
 
-#[derive(Serialize)]
-struct Declared<'a> {
-    #[serde(rename = "type")]
-    kind: &'a str,
-    function: Function<'a>,
-}
-
-#[derive(Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'a str>,
-    parameters: Json,
-}
-
 /// The caller's tools. There is no choice of tools here: those that must not be called are not told.
 fn tools(request: &ChatRequest) -> Result<Option<Json>, ProviderError> {
     let invalid = |what: &str| {
@@ -106,17 +88,6 @@ fn tools(request: &ChatRequest) -> Result<Option<Json>, ProviderError> {
             return invalid(&format!("the tool choice `{given}` cannot be used here"));
         }
     }
-    let declared = request.tools.iter().map(|tool| {
-        let none = || Json::of(&json!({ "type": "object", "properties": {} }));
-        Declared {
-            kind: &tool.kind,
-            function: Function {
-                name: &tool.name,
-                description: tool.description.as_deref(),
-                parameters: tool.parameters.clone().unwrap_or_else(none),
-            },
-        }
-    });
-    let declared: Vec<Declared> = declared.collect();
+    let declared: Vec<Declared> = request.tools.iter().map(Declared::of).collect();
     Ok((!declared.is_empty()).then(|| Json::of(&declared)))
 }

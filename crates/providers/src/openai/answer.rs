@@ -3,7 +3,7 @@
 use domain::{FinishReason, Generation, Json, seams::ProviderErrorKind};
 use serde_json::Value;
 
-use super::{calling, content::Content, demand::Reading, fault, usage};
+use super::{calling, content::Content, demand::Reading, fault, remarks, usage};
 use crate::wire::Fault;
 
 /// Reads the answer to a chat request.
@@ -38,6 +38,7 @@ pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, F
         tool_calls,
         images: said.images,
         logprobs: logprobs(choice),
+        remarks: remarks::of(&answer, message),
         usage: usage::of_chat(&answer["usage"], body),
     })
 }
@@ -63,8 +64,7 @@ fn text(reading: &Reading, message: &Value, content: String) -> Result<String, F
 
 /// The answer, or the part of a stream, as a value, unless it is an error.
 pub(crate) fn answer(body: &[u8]) -> Result<Value, Fault> {
-    let answer: Value = serde_json::from_slice(body)
-        .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
+    let answer: Value = serde_json::from_slice(body).map_err(|_| Fault::no_json())?;
     match answer.get("error").filter(|error| !error.is_null()) {
         Some(error) => Err(fault::of_error(error)),
         // vLLM once put the error where the answer should be.

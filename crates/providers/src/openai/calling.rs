@@ -20,14 +20,16 @@ struct Given<'a> {
     place: Option<u64>,
     id: &'a str,
     name: &'a str,
+    /// Whether the tool is one of OpenAI's without a schema, whose arguments are a text in a place of their own.
+    is_custom: bool,
     arguments: Cow<'a, str>,
 }
 
 impl<'a> Given<'a> {
     fn of(call: &'a Value) -> Self {
-        // OpenAI's tools without a schema have a text for arguments, in a place of their own.
         let custom = &call["custom"];
-        let (called, arguments) = if custom.is_object() {
+        let is_custom = custom.is_object();
+        let (called, arguments) = if is_custom {
             (custom, &custom["input"])
         } else {
             (&call["function"], &call["function"]["arguments"])
@@ -36,6 +38,7 @@ impl<'a> Given<'a> {
             place: call["index"].as_u64(),
             id: call["id"].as_str().unwrap_or_default(),
             name: called["name"].as_str().unwrap_or_default(),
+            is_custom,
             arguments: text(arguments),
         }
     }
@@ -65,6 +68,7 @@ fn given(message: &Value) -> Vec<Given<'_>> {
             place: Some(0),
             id: "",
             name: older["name"].as_str().unwrap_or_default(),
+            is_custom: false,
             arguments: text(&older["arguments"]),
         });
     }
@@ -79,7 +83,7 @@ pub(super) fn calls(message: &Value) -> Result<Vec<ToolCall>, Fault> {
         Ok(ToolCall {
             id: id(given.id, index),
             name: named(given.name)?.to_owned(),
-            arguments: if arguments.trim().is_empty() {
+            arguments: if arguments.trim().is_empty() && !given.is_custom {
                 NO_ARGUMENTS.to_owned()
             } else {
                 arguments.into_owned()
@@ -122,6 +126,7 @@ struct Call {
     /// Arguments that came before the name did.
     held: String,
     has_begun: bool,
+    /// Whether it has arguments, or needs none.
     has_arguments: bool,
 }
 
@@ -198,7 +203,7 @@ impl Call {
             given.name.clone_into(&mut self.name);
         }
         self.held.push_str(&given.arguments);
-        self.has_arguments |= !given.arguments.trim().is_empty();
+        self.has_arguments |= given.is_custom || !given.arguments.trim().is_empty();
         let begins = !self.has_begun && !self.name.is_empty();
         self.has_begun |= begins;
         if !self.has_begun || (!begins && self.held.is_empty()) {
@@ -243,7 +248,15 @@ mod tests {
     #[test]
     fn pieces_find_their_call_however_a_host_numbers_them() {
         type Called = (&'static str, &'static str, &'static str);
-        let cases: [(&[&str], &[Called]); 9] = [
+        let cases: [(&[&str], &[Called]); 10] = [
+            (
+                &[
+                    r#"{"tool_calls":[{"index":0,"id":"a","type":"custom","custom":{"name":"f","input":""}},{"index":1,"id":"b","type":"custom","custom":{"name":"f","input":""}}]}"#,
+                    r#"{"tool_calls":[{"index":1,"custom":{"input":"no "}}]}"#,
+                    r#"{"tool_calls":[{"index":1,"custom":{"input":"JSON"}}]}"#,
+                ],
+                &[("a", "f", ""), ("b", "f", "no JSON")],
+            ),
             (
                 &[
                     r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}"#,

@@ -11,7 +11,10 @@ use super::{
     joining::{Calls, Joining},
     strict, wrap,
 };
-use crate::{adapter::Manner, compatible, wire::Fault};
+use crate::{
+    adapter::{Demanding, Manner},
+    compatible,
+};
 
 const RESPONSE_FORMAT: &str = "response_format";
 /// Options that say how an answer is to be given. With one of them, a host that refuses may well refuse the client's.
@@ -69,14 +72,11 @@ impl Reading {
     pub(crate) fn joining(&self) -> Joining {
         Joining::new(self.calls, matches!(self.form, Form::Wrapped))
     }
+}
 
-    /// The fault of the answer, which may be about the demand.
-    pub(crate) fn fault(&self, fault: Fault) -> Fault {
-        if self.is_demanding {
-            fault.of_demanding()
-        } else {
-            fault
-        }
+impl Demanding for Reading {
+    fn is_demanding(&self) -> bool {
+        self.is_demanding
     }
 }
 

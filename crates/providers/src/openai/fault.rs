@@ -22,12 +22,15 @@ const CONTEXT_TEXTS: [&str; 12] = [
     "longer than the model's context",
     "reduce the length of the messages",
 ];
-const CONTEXT_CODES: [&str; 4] = [
+const CONTEXT_CODES: [&str; 3] = [
     "context_length_exceeded",
     "context_window_exceeded",
     "exceed_context_size_error",
-    "string_above_max_length",
 ];
+/// OpenAI's code for any text that is too long, be it a prompt or an id.
+const LONG_CODE: &str = "string_above_max_length";
+/// The members that hold a prompt.
+const PROMPTS: [&str; 5] = ["content", "input", "instructions", "prompt", "text"];
 const POLICY_CODES: [&str; 9] = [
     "bio_policy",
     "cyber_policy",
@@ -148,6 +151,16 @@ pub(crate) fn of_error(error: &Value) -> Fault {
     }
 }
 
+/// The same of a host that says of a failure of its own no more than words.
+pub(crate) fn of_words(error: &Value) -> Fault {
+    let fault = of_error(error);
+    let kind = match fault.kind {
+        Kind::Protocol => Kind::Failed,
+        kind => kind,
+    };
+    Fault { kind, ..fault }
+}
+
 /// What an error body says.
 #[derive(Debug, Default)]
 struct Said {
@@ -157,6 +170,8 @@ struct Said {
     /// `param`, and the places that validation errors name.
     places: String,
     is_flagged: bool,
+    /// Whether what it points at is a part of the prompt.
+    is_about_prompt: bool,
 }
 
 impl Said {
@@ -197,6 +212,7 @@ impl Said {
             words: words(error),
             places: places(error),
             is_flagged: error["metadata"].get("flagged_input").is_some(),
+            is_about_prompt: error["param"].as_str().is_some_and(is_prompt),
         }
     }
 
@@ -215,7 +231,7 @@ impl Said {
         let speaks_of = |known: &[&str]| known.iter().any(|known| text.contains(known));
         if self.is_flagged || is_code(&POLICY_CODES) {
             Some(Kind::ContentPolicy)
-        } else if is_code(&CONTEXT_CODES) {
+        } else if is_code(&CONTEXT_CODES) || (is_code(&[LONG_CODE]) && self.is_about_prompt) {
             Some(Kind::ContextWindow)
         } else if is_code(&MODEL_CODES) {
             Some(Kind::UnknownModel)
@@ -254,6 +270,13 @@ fn places(error: &Value) -> String {
     ];
     let given = places.into_iter().filter(|place| !place.is_null());
     given.map(Value::to_string).collect()
+}
+
+/// Whether a place such as `messages[1].content[0].text` or `input[3]` holds a part of the prompt.
+fn is_prompt(place: &str) -> bool {
+    let member = place.rsplit('.').next().unwrap_or(place);
+    let name = member.split('[').next().unwrap_or(member);
+    PROMPTS.contains(&name)
 }
 
 /// The body itself, if it is text for people: no page, nothing binary.
@@ -314,6 +337,39 @@ mod tests {
             assert_eq!(fault(400, body).0, Kind::ContextWindow, "{body}");
         }
         assert_eq!(fault(500, bodies[0]).0, Kind::Failed);
+    }
+
+    #[test]
+    fn of_texts_that_are_too_long_only_those_of_the_prompt_exceed_the_context() {
+        let kind = |param: &str| {
+            let body = format!(
+                r#"{{"error":{{"message":"Invalid '{param}': string too long.","type":"invalid_request_error","param":"{param}","code":"string_above_max_length"}}}}"#
+            );
+            fault(400, &body).0
+        };
+        let prompts = [
+            "messages[1].content",
+            "messages.[1].content",
+            "input",
+            "input[3]",
+            "input[0].content[0].text",
+            "instructions",
+            "prompt",
+        ];
+        let others = [
+            "messages[1].tool_calls[0].id",
+            "messages[2].tool_call_id",
+            "input[2].call_id",
+            "metadata.text_id",
+            "user",
+        ];
+
+        for place in prompts {
+            assert_eq!(kind(place), Kind::ContextWindow, "{place}");
+        }
+        for place in others {
+            assert_eq!(kind(place), Kind::Invalid, "{place}");
+        }
     }
 
     #[test]

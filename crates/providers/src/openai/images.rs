@@ -14,7 +14,7 @@ pub(super) fn images(body: &[u8]) -> Result<Images, Fault> {
     if images.is_empty() {
         return Err(Fault::protocol("the provider's answer has no images"));
     }
-    let usage = usage::of_images(&answer["usage"], body, images.len());
+    let usage = usage::of_images(&answer["usage"], body);
     Ok(Images { images, usage })
 }
 

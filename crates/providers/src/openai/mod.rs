@@ -8,11 +8,15 @@ pub(crate) mod answer;
 mod calling;
 mod content;
 pub(crate) mod demand;
+mod edits;
 mod embeddings;
 pub(crate) mod fault;
+pub(crate) mod function;
+pub(crate) mod ids;
 mod images;
 pub(crate) mod joining;
 pub(crate) mod parts;
+mod remarks;
 pub(crate) mod request;
 mod stream;
 mod strict;
@@ -20,18 +24,21 @@ pub(crate) mod usage;
 pub(crate) mod wrap;
 
 use domain::{
-    ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, JsonObject,
+    ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Part,
     RerankRequest, Reranking, Rung,
-    seams::{ProviderError, Target},
+    seams::{ProviderError, Taken, Target},
 };
 use http::header;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
     adapter::{Adapter, Manner},
-    compatible,
+    compatible::{self, Fetched},
+    count,
     rerank::{self, Form},
-    wire::{Fault, WireRequest, address, secret_header},
+    vocabulary,
+    wire::{Fault, Framing, WireRequest, address, secret_header},
 };
 
 /// The dialect.
@@ -47,6 +54,7 @@ impl Adapter for OpenAi {
         request: &ChatRequest,
         manner: Manner,
     ) -> Result<(WireRequest, Self::Reading), ProviderError> {
+        vocabulary::check_count(target, "n", target.options.get("n"))?;
         let demand = demand::standing(target, request);
         let (demand, reading) = demand::worded(target, demand.as_deref(), manner);
         let body = request::ChatBody {
@@ -60,12 +68,15 @@ impl Adapter for OpenAi {
     }
 
     fn generation(&self, reading: &Self::Reading, body: &[u8]) -> Result<Generation, Fault> {
-        let read = answer::generation(reading, body);
-        read.map_err(|fault| reading.fault(fault))
+        answer::generation(reading, body)
     }
 
     fn decoder(&self, reading: Self::Reading) -> Self::Decoder {
         stream::ChunkDecoder::new(reading)
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::events().with_images()
     }
 
     fn reads_as_given(&self, _: &Target) -> bool {
@@ -76,12 +87,36 @@ impl Adapter for OpenAi {
         compatible::of(target).rungs
     }
 
+    fn taken(&self, body: &[u8]) -> Taken {
+        let usage = |answer: &Value| {
+            let counted = usage::of_any(&answer["usage"], body);
+            counted.or_else(|| rerank::usage(answer))
+        };
+        count::taken(body, usage, &["data", "results"])
+    }
+
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
         request::warnings(target, request)
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
-        address(target).map(drop)
+        compatible::check_model(target)?;
+        address(target)?;
+        let given = |name: &str| target.options.get(name).filter(|value| !value.is_null());
+        if given("audio").is_some() {
+            return Err(vocabulary::no_sound(target, "audio"));
+        }
+        vocabulary::check_soundless(target, "modalities", given("modalities"))
+    }
+
+    /// OpenAI itself fetches images alone; others also what their pages say.
+    fn needs_bytes(&self, target: &Target, part: &Part) -> bool {
+        let fetches = compatible::of(target).fetches;
+        match part {
+            Part::Text(_) | Part::Image(_) => false,
+            Part::Audio(_) => !fetches.contains(&Fetched::Sound),
+            Part::File(_) => !fetches.contains(&Fetched::Documents),
+        }
     }
 
     fn embed(
@@ -94,7 +129,7 @@ impl Adapter for OpenAi {
     }
 
     fn embedding_batch(&self, target: &Target) -> usize {
-        compatible::of(target).embedding_batch
+        embeddings::batch(target)
     }
 
     fn embeddings(
@@ -103,7 +138,7 @@ impl Adapter for OpenAi {
         request: &EmbeddingRequest,
         body: &[u8],
     ) -> Result<Embeddings, Fault> {
-        embeddings::embeddings(request, dimensions(&target.options), body)
+        embeddings::embeddings(target, request, body)
     }
 
     fn image_request(
@@ -111,8 +146,15 @@ impl Adapter for OpenAi {
         target: &Target,
         request: &ImageRequest,
     ) -> Result<WireRequest, ProviderError> {
+        if !request.media.is_empty() {
+            return edits::request(target, request);
+        }
         let body = request::ImageBody { target, request };
         wire_request("images/generations", target, &body)
+    }
+
+    fn draws_from(&self, _: &Target, part: &Part) -> bool {
+        matches!(part, Part::Image(_))
     }
 
     fn images(
@@ -146,14 +188,9 @@ impl Adapter for OpenAi {
         rerank::reranking(target, request, body)
     }
 
-    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
-        reading.fault(fault::of_status(status, body))
+    fn fault(&self, status: u16, body: &[u8]) -> Fault {
+        fault::of_status(status, body)
     }
-}
-
-/// The length of vectors that was asked for, if a sensible one was.
-fn dimensions(options: &JsonObject) -> Option<usize> {
-    options.get("dimensions")?.text().parse().ok()
 }
 
 /// A request with the key in it.
@@ -169,4 +206,42 @@ pub(crate) fn wire_request(
             .insert(header::AUTHORIZATION, secret_header(bearer)?);
     }
     Ok(wire)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::tests::target;
+
+    #[test]
+    fn what_a_host_does_not_fetch_goes_out_as_bytes() {
+        let own = "https://api.openai.com/v1";
+        let parts = [
+            Part::Image("https://h/a.png".to_owned()),
+            Part::Audio("https://h/a.mp3".to_owned()),
+            Part::File("https://h/a.pdf".to_owned()),
+        ];
+        let cases = [
+            ("openai", own, [false, true, true]),
+            ("azure", "https://r.openai.azure.com", [false, true, true]),
+            ("openai", "http://localhost:8000/v1", [false, true, true]),
+            (
+                "openrouter",
+                "https://openrouter.ai/api/v1",
+                [false, true, false],
+            ),
+            ("vllm", "http://localhost:8000/v1", [false, false, true]),
+        ];
+
+        for (provider, api_base, expected) in cases {
+            let target = Target {
+                provider: provider.to_owned(),
+                ..target(api_base)
+            };
+            let needs = parts
+                .each_ref()
+                .map(|part| OpenAi.needs_bytes(&target, part));
+            assert_eq!(needs, expected, "{provider} {api_base}");
+        }
+    }
 }

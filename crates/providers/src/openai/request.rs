@@ -1,20 +1,25 @@
 //! Bodies of requests. A target's options follow our own members, verbatim.
 
-use domain::{
-    ChatRequest, EmbeddingRequest, ImageRequest, Json, Message, Role, ToolCall, seams::Target,
-};
+use std::borrow::Cow;
+
+use domain::{ChatRequest, EmbeddingRequest, ImageRequest, Json, Message, Role, seams::Target};
 use serde::{
     Serialize, Serializer,
     ser::{SerializeMap, SerializeSeq},
 };
 
-use super::parts::Content;
+use super::{
+    embeddings::{ENCODING, wants_base64},
+    function::Call,
+    ids,
+    parts::Content,
+};
 use crate::{adapter::Manner, compatible, vocabulary::OURS};
 
 const STREAM_OPTIONS: &str = "stream_options";
 const TOOLS: &str = "tools";
 const TOOL_CHOICE: &str = "tool_choice";
-const PROMPT: &str = "prompt";
+pub(super) const PROMPT: &str = "prompt";
 
 /// The body of a chat request.
 pub(super) struct ChatBody<'a> {
@@ -29,7 +34,11 @@ impl Serialize for ChatBody<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut body = serializer.serialize_map(None)?;
         body.serialize_entry("model", &self.target.model)?;
-        body.serialize_entry("messages", &Messages(&self.request.messages))?;
+        let messages = Messages {
+            messages: &self.request.messages,
+            longest_id: compatible::longest_id(self.target),
+        };
+        body.serialize_entry("messages", &messages)?;
         if !self.request.tools.is_empty() {
             let tools = self.request.tools.iter().map(|tool| &tool.as_given);
             body.serialize_entry(TOOLS, &tools.collect::<Vec<_>>())?;
@@ -94,6 +103,9 @@ impl Serialize for EmbeddingBody<'_> {
         let mut body = serializer.serialize_map(None)?;
         body.serialize_entry("model", &self.target.model)?;
         body.serialize_entry("input", &self.request.input)?;
+        if wants_base64(self.target) && !self.target.options.contains_key(ENCODING) {
+            body.serialize_entry(ENCODING, "base64")?;
+        }
         serialize_options(&mut body, self.target, "input")?;
         body.end()
     }
@@ -134,19 +146,33 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-struct Messages<'a>(&'a [Message]);
+struct Messages<'a> {
+    messages: &'a [Message],
+    /// How many characters the id of a call may have.
+    longest_id: usize,
+}
 
 impl Serialize for Messages<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut turns = serializer.serialize_seq(Some(self.0.len()))?;
-        for message in self.0 {
+        let most = self.longest_id;
+        let mut turns = serializer.serialize_seq(Some(self.messages.len()))?;
+        for message in self.messages {
             match &message.as_given {
+                Some(given) if may_have_longer(message, given, most) => {
+                    let shortened = ids::shortened(given, most);
+                    turns.serialize_element(shortened.as_ref().unwrap_or(given))?;
+                }
                 Some(given) => turns.serialize_element(given)?,
-                None => turns.serialize_element(&Turn::of(message))?,
+                None => turns.serialize_element(&Turn::of(message, most))?,
             }
         }
         turns.end()
     }
+}
+
+/// Whether a turn in the caller's own words is worth a look for ids that are too long.
+fn may_have_longer(message: &Message, given: &Json, most: usize) -> bool {
+    matches!(message.role, Role::Assistant | Role::Tool) && given.text().len() > most
 }
 
 #[derive(Serialize)]
@@ -157,44 +183,21 @@ struct Turn<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'a str>,
+    tool_call_id: Option<Cow<'a, str>>,
 }
 
 impl<'a> Turn<'a> {
-    fn of(message: &'a Message) -> Self {
+    fn of(message: &'a Message, longest_id: usize) -> Self {
+        let calls = message.tool_calls.iter();
+        let answered = message.tool_call_id.as_deref();
         let is_calls_alone = message.parts.is_empty() && !message.tool_calls.is_empty();
         Self {
             role: message.role,
             content: (!is_calls_alone).then(|| Content::of(&message.parts)),
-            tool_calls: message.tool_calls.iter().map(Call::of).collect(),
-            tool_call_id: message.tool_call_id.as_deref(),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct Call<'a> {
-    id: &'a str,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: Called<'a>,
-}
-
-#[derive(Serialize)]
-struct Called<'a> {
-    name: &'a str,
-    arguments: &'a str,
-}
-
-impl<'a> Call<'a> {
-    fn of(call: &'a ToolCall) -> Self {
-        Self {
-            id: &call.id,
-            kind: "function",
-            function: Called {
-                name: &call.name,
-                arguments: &call.arguments,
-            },
+            tool_calls: calls
+                .map(|call| Call::with_id_within(call, longest_id))
+                .collect(),
+            tool_call_id: answered.map(|id| ids::short(id, longest_id)),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{
     demand::Reading,
     fault,
     joining::Joining,
-    usage,
+    remarks, usage,
 };
 use crate::{
     adapter::Decoder,
@@ -27,6 +27,7 @@ pub(crate) struct ChunkDecoder {
     reading: Reading,
     joining: Joining,
     calling: Calling,
+    remarks: remarks::Gathered,
     /// Whether any of the answer has come.
     has_begun: bool,
     finish_reason: Option<FinishReason>,
@@ -39,6 +40,7 @@ impl ChunkDecoder {
         Self {
             joining: reading.joining(),
             calling: Calling::default(),
+            remarks: remarks::Gathered::default(),
             reading,
             has_begun: false,
             finish_reason: None,
@@ -65,6 +67,7 @@ impl ChunkDecoder {
         if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(finish_reason(Some(reason))?);
         }
+        self.remarks.take(&chunk, self.message(choice)?);
         self.deltas(choice)
     }
 
@@ -109,37 +112,26 @@ impl ChunkDecoder {
         let is_whole = delta.is_null() && !self.has_begun;
         Ok(if is_whole { message } else { delta })
     }
-
-    /// A fault before the answer may be about the demand; after it, the host has taken that.
-    fn blamed(&self, fault: Fault) -> Fault {
-        if self.has_begun {
-            fault
-        } else {
-            self.reading.fault(fault)
-        }
-    }
 }
 
 impl Decoder for ChunkDecoder {
     fn push(&mut self, event: &Event) -> Result<Vec<Delta>, Fault> {
         let data = event.data.trim();
-        let deltas = match (event.name.as_str(), data) {
+        match (event.name.as_str(), data) {
             (_, "") => Ok(Vec::new()),
             (_, DONE) => self.finish(),
             ("error", data) => Err(fault::of_event(data)),
             (_, data) => self.chunk(data),
-        };
-        deltas.map_err(|fault| self.blamed(fault))
+        }
     }
 
     fn finish(&mut self) -> Result<Vec<Delta>, Fault> {
-        let finish_reason = self
-            .finish_reason
-            .ok_or_else(|| Fault::protocol("the provider's stream broke off"))?;
+        let finish_reason = self.finish_reason.ok_or_else(Fault::broken_off)?;
         let rest = Some(self.joining.finish()).filter(|rest| !rest.is_empty());
         let finish_reason = answer::waiting(finish_reason, self.calling.is_any());
         let mut deltas: Vec<Delta> = rest.map(Delta::Text).into_iter().collect();
         deltas.extend(self.calling.finish()?);
+        deltas.extend(self.remarks.told().map(Delta::Remarks));
         deltas.push(Delta::End {
             finish_reason,
             usage: self.usage.take(),
@@ -154,7 +146,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::tests::events;
+    use crate::{adapter, wire::tests::events};
 
     /// Of a request with tools of the caller.
     fn with_tools() -> Reading {
@@ -163,30 +155,7 @@ mod tests {
 
     /// What comes of a body that ends there: its text, and whether its end was an orderly one.
     fn read(body: &[u8]) -> (String, Option<(FinishReason, Option<Usage>)>) {
-        let mut decoder = ChunkDecoder::new(Reading::default());
-        let mut text = String::new();
-        let mut end = None;
-        let mut take = |deltas: Result<Vec<Delta>, Fault>| {
-            for delta in deltas.unwrap_or_default() {
-                match delta {
-                    Delta::Text(piece) => text += &piece,
-                    Delta::End {
-                        finish_reason,
-                        usage,
-                    } => end = Some((finish_reason, usage.map(|report| report.usage))),
-                    _ => {}
-                }
-            }
-        };
-        let events = events(body);
-        let is_done = events.iter().any(|event| event.data == DONE);
-        for event in &events {
-            take(decoder.push(event));
-        }
-        if !is_done {
-            take(decoder.finish());
-        }
-        (text, end)
+        adapter::tests::read(ChunkDecoder::new(Reading::default()), &events(body))
     }
 
     const FINISH: &str =
@@ -207,22 +176,13 @@ mod tests {
         let body = recorded();
         // The line feed after the last carriage return is not needed.
         let finished = body.find(FINISH).unwrap() + FINISH.len() - 1;
-
-        for cut in 0..=body.len() {
-            let (text, end) = read(&body.as_bytes()[..cut]);
-            assert_eq!(end.is_some(), cut >= finished, "{cut}");
-            assert!("Hello\u{e5} you".starts_with(&text), "{cut}: {text}");
-        }
         let usage = Usage {
             input_tokens: 9,
             output_tokens: 2,
             ..Usage::default()
         };
-        let whole = (
-            "Hello\u{e5} you".to_owned(),
-            Some((FinishReason::Stop, Some(usage))),
-        );
-        assert_eq!(read(body.as_bytes()), whole);
+        let whole = ("Hello\u{e5} you", usage);
+        adapter::tests::assert_ends_after(finished, body.as_bytes(), whole, read);
     }
 
     #[test]

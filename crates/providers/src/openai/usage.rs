@@ -4,8 +4,8 @@ use domain::{Json, JsonObject, Usage, UsageReport, Usd};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Above this, whole numbers have gaps in many a JSON reader; a count that large is none.
-const MAX_COUNT: u64 = 1 << 53;
+use crate::count::whole;
+
 /// 1 USD is 1e10 ticks: <https://docs.x.ai/developers/cost-tracking>.
 const PICOS_PER_TICK: i128 = 100;
 
@@ -68,10 +68,11 @@ pub(super) fn of_texts(usage: &Value, body: &[u8]) -> Option<UsageReport> {
     Some(report(counts, usage, body))
 }
 
-/// What making `made` images took: tokens too, where the model is billed by them.
-pub(super) fn of_images(usage: &Value, body: &[u8], made: usize) -> UsageReport {
-    let mut counts = counts(usage).unwrap_or_default();
-    counts.images = made as u64;
+/// What making images took; `None` without counts that make sense, where it does not say the cost either.
+pub(super) fn of_images(usage: &Value, body: &[u8]) -> Option<UsageReport> {
+    let counted = counts(usage);
+    let is_counted = counted.is_some();
+    let mut counts = counted.unwrap_or_default();
     // https://platform.openai.com/docs/api-reference/images/object: unless said otherwise, what was received is images.
     if usage
         .get("output_tokens_details")
@@ -79,7 +80,13 @@ pub(super) fn of_images(usage: &Value, body: &[u8], made: usize) -> UsageReport 
     {
         counts.image_output_tokens = counts.output_tokens;
     }
-    report(counts, usage, body)
+    let report = report(counts, usage, body);
+    (is_counted || report.cost.is_some()).then_some(report)
+}
+
+/// What an answer of whatever kind took.
+pub(super) fn of_any(usage: &Value, body: &[u8]) -> Option<UsageReport> {
+    of_chat(usage, body).or_else(|| of_texts(usage, body))
 }
 
 fn report(usage: Usage, said: &Value, body: &[u8]) -> UsageReport {
@@ -142,11 +149,6 @@ fn first(usage: &Value, places: Places) -> u64 {
     counts.find(|count| *count > 0).unwrap_or(0)
 }
 
-/// A count, if it makes sense.
-pub(crate) fn whole(number: &Value) -> Option<u64> {
-    number.as_u64().filter(|count| *count <= MAX_COUNT)
-}
-
 /// What the host says that the answer costs, read from the text of the body: a float could not hold it.
 fn cost(usage: &Value, body: &[u8]) -> Option<Usd> {
     const NAMES: [&str; 3] = ["cost", "cost_in_usd_ticks", "estimated_cost"];
@@ -167,7 +169,7 @@ fn cost(usage: &Value, body: &[u8]) -> Option<Usd> {
 fn credits(bill: &JsonObject) -> Option<Usd> {
     let cost = bill.get("cost")?;
     if cost.is_object() {
-        return amount(&member(cost, "total_cost")?);
+        return total(&cost.to_value());
     }
     let fee = amount(cost)?;
     if bill.get("is_byok").is_none_or(|own| own.text() != "true") {
@@ -176,6 +178,12 @@ fn credits(bill: &JsonObject) -> Option<Usd> {
     let details = bill.get("cost_details");
     let billed = details.and_then(|details| amount(&member(details, "upstream_inference_cost")?));
     Some(fee + billed.unwrap_or_default())
+}
+
+/// The whole of a cost that is told in its parts.
+pub(crate) fn total(cost: &Value) -> Option<Usd> {
+    // The shortest text of the number is the one that it came in.
+    amount(&Json::of(&cost["total_cost"]))
 }
 
 fn ticks(bill: &JsonObject) -> Option<Usd> {

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::Reading;
 use crate::{
-    openai::{answer::answer, usage::whole},
+    count::whole,
+    openai::{answer::answer, usage::total},
     wire::Fault,
 };
 
@@ -56,6 +57,7 @@ pub(super) fn response(reading: &Reading, response: &Value) -> Result<Generation
         images: said.images,
         logprobs,
         usage: usage(&response["usage"]),
+        ..Generation::default()
     })
 }
 
@@ -149,7 +151,8 @@ pub(super) fn logprobs(content: &[Value]) -> Json {
 /// Why a response ended, if it did in order.
 pub(super) fn finish_reason(response: &Value) -> Result<FinishReason, Fault> {
     match response["status"].as_str() {
-        None | Some("completed") => Ok(FinishReason::Stop),
+        // What Perplexity waits for is the results of calls.
+        None | Some("completed" | "requires_action") => Ok(FinishReason::Stop),
         Some("incomplete") => match response["incomplete_details"]["reason"].as_str() {
             Some("content_filter") => Ok(FinishReason::ContentFilter),
             _ => Ok(FinishReason::Length),
@@ -177,22 +180,23 @@ pub(super) const fn with_calls(reason: FinishReason, has_calls: bool) -> FinishR
 pub(super) fn usage(usage: &Value) -> Option<UsageReport> {
     let input_tokens = whole(&usage["input_tokens"])?;
     let output_tokens = whole(&usage["output_tokens"])?;
-    let part = |details: &str, name: &str, of: u64| {
-        let count = whole(&usage[details][name]).unwrap_or(0);
-        count.min(of)
-    };
-    let cached_tokens = part("input_tokens_details", "cached_tokens", input_tokens);
-    let not_cached = input_tokens - cached_tokens;
+    let sent = &usage["input_tokens_details"];
+    let of_sent = |names: [&str; 2]| names.into_iter().find_map(|name| whole(&sent[name]));
+    // The second names are Perplexity's.
+    let cached = of_sent(["cached_tokens", "cache_read_input_tokens"]).unwrap_or(0);
+    let written = of_sent(["cache_write_tokens", "cache_creation_input_tokens"]).unwrap_or(0);
+    let thought = whole(&usage["output_tokens_details"]["reasoning_tokens"]).unwrap_or(0);
+    let cached_tokens = cached.min(input_tokens);
     Some(UsageReport {
         usage: Usage {
             input_tokens,
             output_tokens,
-            reasoning_tokens: part("output_tokens_details", "reasoning_tokens", output_tokens),
+            reasoning_tokens: thought.min(output_tokens),
             cached_tokens,
-            cache_write_tokens: part("input_tokens_details", "cache_write_tokens", not_cached),
+            cache_write_tokens: written.min(input_tokens - cached_tokens),
             ..Usage::default()
         },
-        cost: None,
+        cost: total(&usage["cost"]),
         raw: Some(Json::of(usage)),
     })
 }

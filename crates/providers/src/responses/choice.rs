@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    ChatRequest, Deltas, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images,
+    ChatRequest, Deltas, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Json,
     RerankRequest, Reranking, Rung,
     seams::{Provider, ProviderError, Target},
 };
 use url::Url;
+
+use crate::azure;
 
 /// Names of models that only the Responses API has begin so (<https://platform.openai.com/docs/models>) …
 const FAMILIES: [&str; 3] = ["computer-use-preview", "gpt-5.6-cyber", "gpt-daybreak-"];
@@ -16,6 +18,13 @@ const FAMILIES: [&str; 3] = ["computer-use-preview", "gpt-5.6-cyber", "gpt-daybr
 const MAKERS: [&str; 5] = ["gpt-", "o1-", "o3-", "o4-", "codex-"];
 const WORDS: [&str; 2] = ["pro", "codex"];
 const DEEP: &str = "-deep-research";
+
+/// From this version on, a model that thinks takes functions in the Responses API alone; in the other dialect it says
+/// `Function tools with reasoning_effort are not supported` (<https://github.com/openai/openai-openapi/issues/541>).
+const APART: (u8, u8) = (5, 4);
+/// From this one on, a model thinks unless it is told not to.
+const THINKING: (u8, u8) = (5, 5);
+const EFFORT: &str = "reasoning_effort";
 
 /// OpenAI's hosts, and the ends of Azure's.
 const OPENAI: &str = "api.openai.com";
@@ -25,7 +34,7 @@ const AZURE: [&str; 3] = [
     ".services.ai.azure.com",
 ];
 
-/// Both dialects: that of chats, and the Responses API for the models that only it has.
+/// Both dialects: that of chats, and the Responses API for the models, and the requests, that only it has.
 pub(crate) struct Choice {
     chat: Arc<dyn Provider>,
     responses: Arc<dyn Provider>,
@@ -43,17 +52,32 @@ impl Choice {
         }
     }
 
-    /// For hosts that have both.
+    /// For Azure's protocol: its hosts have both, but for an address that is one model's alone.
     pub(crate) fn by_model(chat: Arc<dyn Provider>, responses: Arc<dyn Provider>) -> Self {
         Self {
             chat,
             responses,
-            has_both: |_| true,
+            has_both: |target| {
+                let api_base = target.api_base.as_deref().unwrap_or_default();
+                !azure::is_deployments(api_base)
+            },
         }
     }
 
+    /// Who is asked, as far as the model alone decides.
     fn of(&self, target: &Target) -> &dyn Provider {
-        if is_only_in_responses(&target.model) && (self.has_both)(target) {
+        self.either(target, is_only_in_responses(&target.model))
+    }
+
+    /// Who is asked that request.
+    fn of_request(&self, target: &Target, request: &ChatRequest) -> &dyn Provider {
+        let is_only_there =
+            is_only_in_responses(&target.model) || thinks_beside_functions(target, request);
+        self.either(target, is_only_there)
+    }
+
+    fn either(&self, target: &Target, is_only_in_responses: bool) -> &dyn Provider {
+        if is_only_in_responses && (self.has_both)(target) {
             self.responses.as_ref()
         } else {
             self.chat.as_ref()
@@ -68,7 +92,7 @@ impl Provider for Choice {
         target: &Target,
         request: &ChatRequest,
     ) -> Result<Generation, ProviderError> {
-        self.of(target).chat(target, request).await
+        self.of_request(target, request).chat(target, request).await
     }
 
     async fn chat_stream(
@@ -76,19 +100,21 @@ impl Provider for Choice {
         target: &Target,
         request: &ChatRequest,
     ) -> Result<Deltas, ProviderError> {
-        self.of(target).chat_stream(target, request).await
+        let asked = self.of_request(target, request);
+        asked.chat_stream(target, request).await
     }
 
     fn rungs(&self, target: &Target) -> &'static [Rung] {
         self.of(target).rungs(target)
     }
 
-    fn reads_as_given(&self, target: &Target) -> bool {
-        self.of(target).reads_as_given(target)
+    fn reads_as_given(&self, target: &Target, request: &ChatRequest) -> bool {
+        self.of_request(target, request)
+            .reads_as_given(target, request)
     }
 
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
-        self.of(target).warnings(target, request)
+        self.of_request(target, request).warnings(target, request)
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
@@ -131,6 +157,37 @@ fn is_only_in_responses(model: &str) -> bool {
     FAMILIES.iter().any(|family| model.starts_with(family)) || (is_own && has_word)
 }
 
+/// Whether the model is one that does not think beside functions in the dialect of chats, and is asked to.
+fn thinks_beside_functions(target: &Target, request: &ChatRequest) -> bool {
+    let Some(version) = version(&target.model).filter(|version| *version >= APART) else {
+        return false;
+    };
+    let effort = target.options.get(EFFORT).and_then(Json::as_string);
+    let thinks = match effort.as_deref() {
+        Some(effort) => effort != "none",
+        None => version >= THINKING,
+    };
+    thinks && has_functions(target, request)
+}
+
+/// The version in a name such as `gpt-5.4-mini`. Azure's `gpt-35-turbo` has none.
+fn version(model: &str) -> Option<(u8, u8)> {
+    let number = model.strip_prefix("gpt-")?.split('-').next()?;
+    let (major, minor) = number.split_once('.').unwrap_or((number, "0"));
+    let is_one_digit = major.len() == 1;
+    is_one_digit.then_some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Whether there are functions to be called: the caller's, those of the options, or the one that a value is demanded by.
+fn has_functions(target: &Target, request: &ChatRequest) -> bool {
+    let tools = target.options.get("tools").map(Json::to_value);
+    let tools = tools.as_ref().and_then(|tools| tools.as_array());
+    let demand = request.demand.as_ref();
+    request.tools.iter().any(|tool| tool.kind == "function")
+        || tools.is_some_and(|tools| tools.iter().any(|tool| tool["type"] == "function"))
+        || demand.is_some_and(|demand| demand.rung == Rung::ForcedTool)
+}
+
 fn is_openais_or_azures(target: &Target) -> bool {
     let url = target
         .api_base
@@ -151,8 +208,118 @@ fn is_openais_or_azures(target: &Target) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use domain::{Demand, JsonObject, Tool};
+
     use super::*;
-    use crate::wire::tests::target;
+    use crate::{
+        adapter::HttpProvider,
+        openai::OpenAi,
+        responses::Responses,
+        wire::tests::{client, target},
+    };
+
+    /// A request with a tool of that kind.
+    fn with_tool(kind: &str) -> ChatRequest {
+        let tool = Tool {
+            kind: kind.to_owned(),
+            name: "f".to_owned(),
+            description: None,
+            parameters: None,
+            as_given: Json::null(),
+        };
+        ChatRequest {
+            tools: vec![tool],
+            ..ChatRequest::default()
+        }
+    }
+
+    fn with_demand(rung: Rung) -> ChatRequest {
+        let demand = Demand {
+            name: "d".to_owned(),
+            schema: Json::null(),
+            rung,
+            as_given: None,
+        };
+        ChatRequest {
+            demand: Some(demand),
+            ..ChatRequest::default()
+        }
+    }
+
+    fn asked(model: &str, options: &str) -> Target {
+        let options: JsonObject = serde_json::from_str(options).unwrap();
+        Target {
+            model: model.to_owned(),
+            options,
+            ..target("https://api.openai.com/v1")
+        }
+    }
+
+    #[test]
+    fn a_model_that_thinks_is_asked_with_functions_in_the_responses_api() {
+        let none = r#"{"reasoning_effort":"none"}"#;
+        let low = r#"{"reasoning_effort":"low"}"#;
+        let cases = [
+            ("gpt-5.6", "{}", true),
+            ("gpt-5.6-terra", low, true),
+            ("gpt-5.6-luna", r#"{"reasoning_effort":null}"#, true),
+            ("gpt-5.6-sol", none, false),
+            ("gpt-5.5", "{}", true),
+            ("gpt-5.5-2026-04-23", none, false),
+            ("gpt-6-astra", "{}", true),
+            ("gpt-5.4", "{}", false),
+            ("gpt-5.4-mini", low, true),
+            ("gpt-5.4", none, false),
+            ("gpt-5.1", low, false),
+            ("gpt-5", low, false),
+            ("gpt-4.1", "{}", false),
+            ("gpt-4o", "{}", false),
+            ("gpt-35-turbo", "{}", false),
+            ("gpt-oss-120b", low, false),
+            ("o4-mini", low, false),
+        ];
+
+        for (model, options, expected) in cases {
+            let target = asked(model, options);
+            let is_there = thinks_beside_functions(&target, &with_tool("function"));
+            assert_eq!(is_there, expected, "{model} {options}");
+        }
+    }
+
+    #[test]
+    fn functions_are_the_callers_the_options_or_the_demands() {
+        let has = |options, request: &ChatRequest| has_functions(&asked("m", options), request);
+        let nothing = ChatRequest::default();
+        let tools = r#"{"tools":[{"type":"function","function":{"name":"f"}}]}"#;
+
+        assert!(has("{}", &with_tool("function")));
+        assert!(has(tools, &nothing));
+        assert!(has("{}", &with_demand(Rung::ForcedTool)));
+        assert!(!has("{}", &nothing));
+        assert!(!has(r#"{"tools":[{"type":"web_search"}]}"#, &nothing));
+        assert!(!has("{}", &with_tool("custom")));
+        assert!(!has("{}", &with_demand(Rung::NativeSchema)));
+    }
+
+    #[test]
+    fn who_reads_turns_as_they_were_given_follows_from_the_request() {
+        let client = Arc::new(client(&[]));
+        let choice = Choice::by_address(
+            Arc::new(HttpProvider::new(OpenAi, client.clone())),
+            Arc::new(HttpProvider::new(Responses, client)),
+        );
+        let reads = |target: &Target, request| choice.reads_as_given(target, request);
+        let (plain, tools) = (ChatRequest::default(), with_tool("function"));
+        let elsewhere = Target {
+            api_base: Some("http://localhost:8000/v1".to_owned()),
+            ..asked("gpt-5.6", "{}")
+        };
+
+        assert!(reads(&asked("gpt-5.6", "{}"), &plain));
+        assert!(!reads(&asked("gpt-5.6", "{}"), &tools));
+        assert!(reads(&elsewhere, &tools));
+        assert!(!reads(&asked("o3-pro", "{}"), &plain));
+    }
 
     #[test]
     fn models_that_only_the_responses_api_has_are_known_by_their_names() {

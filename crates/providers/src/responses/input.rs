@@ -8,7 +8,13 @@ use domain::{
 };
 use serde::Serialize;
 
-use crate::openai::parts::{base64_data, document_name, sound_format};
+use crate::openai::{
+    ids,
+    parts::{base64_data, document_name, sound_format},
+};
+
+/// How many characters the id of a call may have.
+const LONGEST_ID: usize = 64;
 
 /// An item.
 #[derive(Serialize)]
@@ -19,12 +25,12 @@ pub(super) enum Item<'a> {
         content: Content<'a>,
     },
     FunctionCall {
-        call_id: &'a str,
+        call_id: Cow<'a, str>,
         name: &'a str,
         arguments: &'a str,
     },
     FunctionCallOutput {
-        call_id: &'a str,
+        call_id: Cow<'a, str>,
         output: Content<'a>,
     },
 }
@@ -82,6 +88,7 @@ pub(super) fn items(messages: &[Message]) -> Result<Vec<Item<'_>>, ProviderError
         let content = content(message)?;
         if message.role == Role::Tool {
             let call_id = message.tool_call_id.as_deref().unwrap_or_default();
+            let call_id = ids::short(call_id, LONGEST_ID);
             let output = content;
             items.push(Item::FunctionCallOutput { call_id, output });
             continue;
@@ -92,7 +99,7 @@ pub(super) fn items(messages: &[Message]) -> Result<Vec<Item<'_>>, ProviderError
             items.push(Item::Message { role, content });
         }
         items.extend(message.tool_calls.iter().map(|call| Item::FunctionCall {
-            call_id: &call.id,
+            call_id: ids::short(&call.id, LONGEST_ID),
             name: &call.name,
             arguments: &call.arguments,
         }));

@@ -13,17 +13,18 @@ mod tools;
 
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Part, Rung,
-    seams::{ProviderError, Target},
+    seams::{ProviderError, Taken, Target},
 };
+use serde_json::Value;
 
 pub(crate) use choice::Choice;
 
 use crate::{
-    adapter::{Adapter, Manner},
-    compatible,
+    adapter::{Adapter, Demanding, Manner},
+    compatible, count,
     openai::{OpenAi, demand, fault, parts::base64_data, wire_request},
     vocabulary::{self, Fate, Vocabulary},
-    wire::{Fault, WireRequest},
+    wire::{Fault, Framing, WireRequest},
 };
 
 /// The name that `protocol` has the dialect under.
@@ -68,6 +69,12 @@ pub(crate) struct Reading {
     has_tools: bool,
 }
 
+impl Demanding for Reading {
+    fn is_demanding(&self) -> bool {
+        self.demanded.is_demanding()
+    }
+}
+
 impl Adapter for Responses {
     type Reading = Reading;
     type Decoder = stream::ResponseDecoder;
@@ -92,16 +99,27 @@ impl Adapter for Responses {
     }
 
     fn generation(&self, reading: &Self::Reading, body: &[u8]) -> Result<Generation, Fault> {
-        let read = answer::generation(reading, body);
-        read.map_err(|fault| reading.demanded.fault(fault))
+        answer::generation(reading, body)
     }
 
     fn decoder(&self, reading: Self::Reading) -> Self::Decoder {
         stream::ResponseDecoder::new(reading)
     }
 
+    fn framing(&self) -> Framing {
+        Framing::events().with_images()
+    }
+
     fn rungs(&self, target: &Target) -> &'static [Rung] {
         compatible::of(target).rungs
+    }
+
+    fn taken(&self, body: &[u8]) -> Taken {
+        let responded = |response: &Value| answer::usage(&response["usage"]);
+        match count::taken(body, responded, &[]) {
+            Taken::Nothing => OpenAi.taken(body),
+            taken => taken,
+        }
     }
 
     fn warnings(&self, target: &Target, _request: &ChatRequest) -> Vec<String> {
@@ -109,6 +127,7 @@ impl Adapter for Responses {
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
+        compatible::check_model(target)?;
         vocabulary::check(target, VOCABULARY)
     }
 
@@ -146,6 +165,10 @@ impl Adapter for Responses {
         OpenAi.image_request(target, request)
     }
 
+    fn draws_from(&self, target: &Target, part: &Part) -> bool {
+        OpenAi.draws_from(target, part)
+    }
+
     fn images(
         &self,
         target: &Target,
@@ -155,7 +178,7 @@ impl Adapter for Responses {
         OpenAi.images(target, request, body)
     }
 
-    fn fault(&self, reading: &Self::Reading, status: u16, body: &[u8]) -> Fault {
-        reading.demanded.fault(fault::of_status(status, body))
+    fn fault(&self, status: u16, body: &[u8]) -> Fault {
+        fault::of_status(status, body)
     }
 }

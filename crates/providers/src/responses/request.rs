@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::{VOCABULARY, input::Item, tools};
 use crate::{
     adapter::Manner,
+    compatible::PERPLEXITY,
     openai::demand::{self, Members},
     vocabulary::carried,
 };
@@ -58,7 +59,12 @@ pub(super) fn members(
     };
 
     let mut body = JsonObject::new();
-    body.insert("store".to_owned(), Json::of(&false));
+    // Perplexity keeps nothing that it could be told not to, and has the form where chats have it:
+    // https://docs.perplexity.ai/api-reference/agent-post.
+    let is_perplexity = target.provider == PERPLEXITY;
+    if !is_perplexity {
+        body.insert("store".to_owned(), Json::of(&false));
+    }
     if manner == Manner::Streamed {
         body.insert("stream".to_owned(), Json::of(&true));
         // Its one member there is that of the chat dialect; the count always comes here.
@@ -73,6 +79,9 @@ pub(super) fn members(
     let reasoning = chat.named(&[("effort", "reasoning_effort")]);
     merge(&mut body, "reasoning", reasoning);
     let mut text = chat.named(&[("format", RESPONSE_FORMAT), ("verbosity", "verbosity")]);
+    if is_perplexity && let Some(format) = text.shift_remove("format") {
+        body.insert(RESPONSE_FORMAT.to_owned(), format);
+    }
     if let Some(format) = text.get_mut("format") {
         *format = tools::flat(format);
         // Whose host is not known may get a schema beside it in the chat dialect; here it is no member.

@@ -57,8 +57,7 @@ impl ResponseDecoder {
     }
 
     fn event(&mut self, name: &str, data: &str) -> Result<Vec<Delta>, Fault> {
-        let event: Value = serde_json::from_str(data)
-            .map_err(|_| Fault::protocol("the provider's answer is not JSON"))?;
+        let event: Value = serde_json::from_str(data).map_err(|_| Fault::no_json())?;
         let place = event["output_index"].as_u64().unwrap_or(0);
         let piece = event["delta"].as_str().unwrap_or_default();
         match event["type"].as_str().unwrap_or(name) {
@@ -73,7 +72,7 @@ impl ResponseDecoder {
             "response.function_call_arguments.delta" => self.arguments(place, piece),
             "response.output_item.done" => self.item(place, &event["item"]),
             "response.completed" | "response.incomplete" => self.end(&event["response"]),
-            "response.failed" => Err(failed(&event["response"])),
+            "response.failed" => Err(failed(&event)),
             "error" => Err(fault::of_event(data)),
             _ => match event.get("error").filter(|error| !error.is_null()) {
                 Some(error) => Err(fault::of_error(error)),
@@ -195,35 +194,22 @@ fn told_text(text: String) -> Option<Delta> {
     Some(text).filter(|text| !text.is_empty()).map(Delta::Text)
 }
 
-/// The fault of a response that failed.
-fn failed(response: &Value) -> Fault {
-    let error = &response["error"];
-    if error.is_null() {
-        Fault::protocol("the provider broke its answer off")
-    } else {
-        fault::of_error(error)
+/// The fault of a response that failed; Perplexity tells it beside the response.
+fn failed(event: &Value) -> Fault {
+    let errors = [&event["response"]["error"], &event["error"]];
+    match errors.into_iter().find(|error| !error.is_null()) {
+        Some(error) => fault::of_error(error),
+        None => Fault::protocol("the provider broke its answer off"),
     }
 }
 
 impl Decoder for ResponseDecoder {
     fn push(&mut self, event: &Event) -> Result<Vec<Delta>, Fault> {
-        let deltas = match event.data.trim() {
+        match event.data.trim() {
             // Neither says anything: the end is the response's own.
             "" | DONE => Ok(Vec::new()),
             data => self.event(&event.name, data),
-        };
-        // A fault before the answer may be about the demand; after it, the host has taken that.
-        deltas.map_err(|fault| {
-            if self.has_begun {
-                fault
-            } else {
-                self.reading.demanded.fault(fault)
-            }
-        })
-    }
-
-    fn finish(&mut self) -> Result<Vec<Delta>, Fault> {
-        Err(Fault::protocol("the provider's stream broke off"))
+        }
     }
 }
 

@@ -20,11 +20,14 @@ use super::{
 };
 use crate::options::{EgressOptions, UpstreamOptions};
 
-const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
+/// For a whole answer, after decompression.
+pub(crate) const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 /// Of an error only the words are read.
 const MAX_ERROR_BYTES: usize = 256 * 1024;
 /// What is said of rejected keys; the provider's own words may repeat the key.
 pub(super) const PROVIDER_AUTH: &str = "provider_auth";
+/// Of a good key: what is wrong is its account's balance.
+const PAYMENT_REQUIRED: u16 = 402;
 
 /// Headers that a client of ours may not set: framing, credentials, and where a request comes from.
 const OWN_HEADERS: [&str; 16] = [
@@ -112,6 +115,8 @@ pub(crate) struct Head {
 pub(crate) struct WireAnswer {
     /// Its head.
     pub(crate) head: Head,
+    /// The type of an error, as AWS names it in the head.
+    pub(crate) error_type: Option<String>,
     /// The body, decompressed.
     pub(crate) body: Bytes,
 }
@@ -293,11 +298,7 @@ fn headers(target: &Target, own: HeaderMap) -> HeaderMap {
         let (Ok(name), Ok(value)) = (name, HeaderValue::try_from(value)) else {
             continue;
         };
-        let is_own = OWN_HEADERS.contains(&name.as_str())
-            || OWN_PREFIXES
-                .iter()
-                .any(|own| name.as_str().starts_with(own));
-        if !is_own {
+        if !is_own(name.as_str()) {
             headers.insert(name, value);
         }
     }
@@ -306,13 +307,26 @@ fn headers(target: &Target, own: HeaderMap) -> HeaderMap {
     headers
 }
 
+/// Whether a client of ours may not set a header of that name, in small letters.
+fn is_own(name: &str) -> bool {
+    let has_own_beginning = OWN_PREFIXES.iter().any(|own| name.starts_with(own));
+    has_own_beginning || OWN_HEADERS.contains(&name)
+}
+
+/// A sentence for every header of a client's that is left out.
+pub(crate) fn left_out_headers(target: &Target) -> Vec<String> {
+    let names = target.extra_headers.iter().map(|(name, _)| name);
+    let left_out = names.filter(|name| is_own(&name.to_ascii_lowercase()));
+    left_out
+        .map(|name| format!("the header `{name}` was left out: it is the gateway's to set"))
+        .collect()
+}
+
 pub(super) async fn receive(sending: reqwest::RequestBuilder) -> Result<WireAnswer, ProviderError> {
     take_in(send(sending).await?).await
 }
 
-pub(super) async fn send(
-    sending: reqwest::RequestBuilder,
-) -> Result<reqwest::Response, ProviderError> {
+async fn send(sending: reqwest::RequestBuilder) -> Result<reqwest::Response, ProviderError> {
     let sent = sending.send().await;
     sent.map_err(|error| failure::of_sending(&error))
 }
@@ -335,6 +349,10 @@ fn cost(headers: &HeaderMap) -> Option<Usd> {
 /// Takes the whole body in.
 async fn take_in(mut answer: reqwest::Response) -> Result<WireAnswer, ProviderError> {
     let head = head_of(&answer);
+    let error_type = answer.headers().get("x-amzn-errortype");
+    let error_type = error_type
+        .and_then(|it| it.to_str().ok())
+        .map(str::to_owned);
     let limit = if head.is_success() {
         MAX_BODY_BYTES
     } else {
@@ -359,7 +377,11 @@ async fn take_in(mut answer: reqwest::Response) -> Result<WireAnswer, ProviderEr
         });
     }
     let body = body.freeze();
-    Ok(WireAnswer { head, body })
+    Ok(WireAnswer {
+        head,
+        error_type,
+        body,
+    })
 }
 
 impl Head {
@@ -381,14 +403,13 @@ impl Head {
         let words = fault.words.map(|words| filter::filtered(&words, target));
         let words = words.filter(|words| !words.is_empty());
         let reason = match fault.kind {
-            Kind::Auth => PROVIDER_AUTH.to_owned(),
+            Kind::Auth if status != PAYMENT_REQUIRED => PROVIDER_AUTH.to_owned(),
             kind => words.unwrap_or_else(|| failure::own_words(kind, status)),
         };
         ProviderError {
-            kind: fault.kind,
             status: Some(status),
             retry_after: self.retry_after.or(fault.wait),
-            reason,
+            ..ProviderError::new(fault.kind, reason)
         }
     }
 }

@@ -87,6 +87,15 @@ pub(crate) struct Passage {
     url: Url,
 }
 
+/// Why an address is not passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// It may not be dialled.
+    Refused,
+    /// Its name cannot be looked up.
+    Unknown,
+}
+
 impl Passage {
     /// Starts a request to the address followed by what the request adds to it.
     pub(super) fn post(self, request: &WireRequest) -> reqwest::RequestBuilder {
@@ -154,30 +163,27 @@ impl Egress {
         }
     }
 
-    /// Lets a request out to the address of a document, or refuses.
-    pub(super) fn admit_document(&self, url: &str) -> Result<Passage, ProviderError> {
-        self.documents.admit(url).ok_or_else(refusal)
+    /// Lets a request out to the address of a document, if it may be dialled.
+    pub(super) fn admit_document(&self, url: &str) -> Option<Passage> {
+        self.documents.admit(url)
     }
 
     /// Checks an address that is only passed on, for a provider to fetch a document from.
-    pub(crate) async fn check_document(&self, url: &str) -> Result<(), ProviderError> {
-        let url = parsed(url).ok_or_else(refusal)?;
-        let port = url.port_or_known_default().ok_or_else(refusal)?;
+    pub(super) async fn check_document(&self, url: &str) -> Result<(), Unfit> {
+        let url = parsed(url).ok_or(Unfit::Refused)?;
+        let port = url.port_or_known_default().ok_or(Unfit::Refused)?;
         let ranges = self.documents.allowed.ranges(port);
         let is_usual_port = matches!((url.scheme(), port), ("http", 80) | ("https", 443));
         let guard = Guard::new(ranges, is_usual_port);
-        match url.host().ok_or_else(refusal)? {
+        match url.host().ok_or(Unfit::Refused)? {
             Host::Domain(name) if self.documents.allowed.names(name, port) => Ok(()),
             Host::Domain(name) => match guard.look_up(name).await {
                 Ok(_) => Ok(()),
-                Err(error) if error.is::<Refused>() => Err(refusal()),
-                Err(_) => Err(ProviderError::new(
-                    ProviderErrorKind::Connection,
-                    "the name in a media URL cannot be looked up",
-                )),
+                Err(error) if error.is::<Refused>() => Err(Unfit::Refused),
+                Err(_) => Err(Unfit::Unknown),
             },
-            Host::Ipv4(ip) => guard.check(ip.into()).map_err(|Refused| refusal()),
-            Host::Ipv6(ip) => guard.check(ip.into()).map_err(|Refused| refusal()),
+            Host::Ipv4(ip) => guard.check(ip.into()).map_err(|Refused| Unfit::Refused),
+            Host::Ipv6(ip) => guard.check(ip.into()).map_err(|Refused| Unfit::Refused),
         }
     }
 }

@@ -35,6 +35,16 @@ impl Fault {
         }
     }
 
+    /// A body that is no JSON text.
+    pub(crate) fn no_json() -> Self {
+        Self::protocol("the provider's answer is not JSON")
+    }
+
+    /// A stream that came to its end before the answer did.
+    pub(crate) fn broken_off() -> Self {
+        Self::protocol("the provider's stream broke off")
+    }
+
     /// The same in an answer to a request that demanded a JSON value in a way that can be given up.
     pub(crate) fn of_demanding(self) -> Self {
         let kind = if self.may_be_demand {
@@ -52,7 +62,8 @@ pub(super) const TOO_LARGE: &str = "the provider's answer is too large";
 /// The kind of failure that a status stands for (`reliability.md` 10).
 pub(crate) const fn kind_of_status(status: u16) -> Kind {
     match status {
-        401 | 403 | 407 => Kind::Auth,
+        // 402: the account of that key has nothing left to pay with.
+        401..=403 | 407 => Kind::Auth,
         404 => Kind::UnknownModel,
         408 | 425 | 500 | 501 | 505.. => Kind::Failed,
         429 => Kind::RateLimited,
@@ -167,8 +178,8 @@ mod tests {
     fn every_status_has_its_kind() {
         let table = [
             (Kind::Protocol, vec![200, 204, 301, 302, 307, 399]),
-            (Kind::Invalid, vec![400, 402, 405, 409, 413, 422, 451, 499]),
-            (Kind::Auth, vec![401, 403, 407]),
+            (Kind::Invalid, vec![400, 405, 409, 413, 422, 451, 499]),
+            (Kind::Auth, vec![401, 402, 403, 407]),
             (Kind::UnknownModel, vec![404]),
             (Kind::Failed, vec![408, 425, 500, 501, 505, 520, 529, 599]),
             (Kind::RateLimited, vec![429]),

@@ -10,7 +10,7 @@ use aws_smithy_types::event_stream::Message;
 use bytes::BytesMut;
 use serde_json::json;
 
-use super::framing::{Event, Garbled, MAX_EVENT_BYTES};
+use super::framing::{Event, Garbled};
 
 /// Two lengths and two checksums.
 const MIN_FRAME_BYTES: usize = 16;
@@ -22,16 +22,17 @@ pub(crate) const EXCEPTION: &str = "exception:";
 pub(super) struct Frames(BytesMut);
 
 impl Frames {
-    /// Takes the next bytes in and appends the events that they complete.
+    /// Takes the next bytes in and appends the events that they complete, each within the limit.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
+        limit: usize,
         events: &mut VecDeque<Event>,
     ) -> Result<(), Garbled> {
         self.0.extend_from_slice(bytes);
         while let Some(length) = self.0.first_chunk::<4>() {
             let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
-            if length > MAX_EVENT_BYTES {
+            if length > limit {
                 return Err(Garbled::TooLarge);
             }
             if length < MIN_FRAME_BYTES {
@@ -86,6 +87,7 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::wire::framing::MAX_EVENT_BYTES;
 
     /// A frame with those headers.
     fn framed(headers: &[(&'static str, &str)], payload: &str) -> Vec<u8> {
@@ -113,7 +115,7 @@ pub(crate) mod tests {
         let mut frames = Frames::default();
         let mut events = VecDeque::new();
         for piece in pieces {
-            frames.push(piece, &mut events)?;
+            frames.push(piece, MAX_EVENT_BYTES, &mut events)?;
         }
         Ok(events.into())
     }

@@ -1,22 +1,35 @@
-//! Media in a conversation: addresses that a provider may fetch from, and those that are fetched for it.
+//! Media in a conversation: those that are in it, addresses that a provider may fetch from, and those that are fetched
+//! for it.
+//!
+//! What is wrong with them is the caller's affair, and says nothing of the provider's health.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::BytesMut;
 use domain::{
-    ChatRequest, Part,
+    ChatRequest, Message, Part,
     seams::{ProviderError, ProviderErrorKind as Kind, Target},
 };
 use http::header;
+use reqwest::Response;
+use tokio::time::{Instant, timeout};
 use url::Url;
 
-use super::{Client, client};
+use super::{
+    Client,
+    egress::{self, Unfit},
+    innermost,
+    media_type::media_type,
+};
 
 /// For all media of one request (`reliability.md` 3).
 const MAX_BYTES: usize = 50 * 1024 * 1024;
+/// For each of them.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_REDIRECTS: usize = 3;
+/// How much is told of an address.
+const MAX_TOLD: usize = 120;
 
 impl Client {
     /// The request with the bytes of every part that `needs_bytes`, as `data:` URLs; the other addresses are checked,
@@ -25,118 +38,407 @@ impl Client {
         &self,
         target: &Target,
         request: &'r ChatRequest,
-        needs_bytes: impl Fn(&Part) -> bool,
+        needs_bytes: impl Fn(&Message, &Part) -> bool,
     ) -> Result<Cow<'r, ChatRequest>, ProviderError> {
-        let is_remote = |part: &Part| address(part).is_some_and(|url| !url.starts_with("data:"));
-        let mut parts = request.messages.iter().flat_map(|message| &message.parts);
-        if !parts.any(is_remote) {
-            return Ok(Cow::Borrowed(request));
-        }
-        let mut request = Cow::Borrowed(request);
-        let fetching = async {
-            let mut left = MAX_BYTES;
-            for (turn, part) in remote_parts(&request) {
-                let given = &request.messages[turn].parts[part];
-                let url = address(given).unwrap_or_default().to_owned();
-                if !needs_bytes(given) {
-                    self.egress.check_document(&url).await?;
+        let started = Instant::now();
+        let mut left = MAX_BYTES;
+        let mut fetched = Vec::new();
+        for (turn, message) in request.messages.iter().enumerate() {
+            for (at, part) in message.parts.iter().enumerate() {
+                let Some(medium) = Medium::of(part) else {
+                    continue;
+                };
+                if !medium.is_remote()? {
                     continue;
                 }
-                let fetched = self.fetch(&url, &mut left).await?;
-                let part = &mut request.to_mut().messages[turn].parts[part];
-                if let Part::Image(url) | Part::Audio(url) | Part::File(url) = part {
-                    *url = fetched;
-                }
+                let limit = TIMEOUT.min(target.timeout.saturating_sub(started.elapsed()));
+                let bringing = async {
+                    if needs_bytes(message, part) {
+                        let data = self.follow(medium, &mut left).await?;
+                        fetched.push((turn, at, data));
+                        return Ok(());
+                    }
+                    let checked = self.egress.check_document(medium.url).await;
+                    checked.map_err(|unfit| match unfit {
+                        Unfit::Refused => medium.refused(),
+                        Unfit::Unknown => medium.failed("the name of its host cannot be looked up"),
+                    })
+                };
+                let brought = timeout(limit, bringing).await;
+                brought.unwrap_or_else(|_| {
+                    Err(medium.failed("its host took longer than the request may"))
+                })?;
             }
-            Ok(())
-        };
-        client::within(target, fetching).await?;
+        }
+        let mut request = Cow::Borrowed(request);
+        for (turn, at, data) in fetched {
+            let part = &mut request.to_mut().messages[turn].parts[at];
+            if let Part::Image(url) | Part::Audio(url) | Part::File(url) = part {
+                *url = data;
+            }
+        }
         Ok(request)
     }
 
     /// What is at an address, as a `data:` URL.
-    async fn fetch(&self, url: &str, left: &mut usize) -> Result<String, ProviderError> {
-        let fetching = tokio::time::timeout(TIMEOUT, self.follow(url, left)).await;
-        fetching.unwrap_or_else(|_| Err(failed("its host did not answer within 30 s")))
-    }
-
-    async fn follow(&self, url: &str, left: &mut usize) -> Result<String, ProviderError> {
-        let mut url = url.to_owned();
+    async fn follow(&self, medium: Medium<'_>, left: &mut usize) -> Result<String, ProviderError> {
+        let mut url = medium.url.to_owned();
         for _ in 0..=MAX_REDIRECTS {
-            let answer = client::send(self.egress.admit_document(&url)?.get()).await?;
+            let passage = self.egress.admit_document(&url);
+            let passage = passage.ok_or_else(|| medium.refused())?;
+            let answer = passage.get().send().await;
+            let answer = answer.map_err(|error| medium.unreachable(&error))?;
             let head = |name| answer.headers().get(name)?.to_str().ok();
             if answer.status().is_redirection() {
                 let next =
                     head(header::LOCATION).and_then(|to| Url::parse(&url).ok()?.join(to).ok());
                 url = next
-                    .ok_or_else(|| failed("it is a redirect to nowhere"))?
+                    .ok_or_else(|| medium.failed("it is a redirect to nowhere"))?
                     .into();
                 continue;
             }
             if !answer.status().is_success() {
-                return Err(failed(&format!(
-                    "its host answered with status {}",
-                    answer.status().as_u16()
-                )));
+                let status = answer.status().as_u16();
+                return Err(medium.failed(&format!("its host answered with status {status}")));
             }
-            let kind = head(header::CONTENT_TYPE).unwrap_or("application/octet-stream");
-            let kind = kind
-                .split(';')
-                .next()
-                .unwrap_or(kind)
-                .trim()
-                .to_ascii_lowercase();
-            return take_in(answer, &kind, left).await;
+            let told = head(header::CONTENT_TYPE).map(str::to_owned);
+            let bytes = take_in(medium, answer, left).await?;
+            let kind = media_type(medium.part, told.as_deref(), &bytes);
+            let kind = kind.map_err(|why| medium.failed(&why))?;
+            return Ok(format!("data:{kind};base64,{}", STANDARD.encode(&bytes)));
         }
-        Err(failed("it has more than three redirects"))
+        Err(medium.failed("it has more than three redirects"))
     }
 }
 
 async fn take_in(
-    mut answer: reqwest::Response,
-    kind: &str,
+    medium: Medium<'_>,
+    mut answer: Response,
     left: &mut usize,
-) -> Result<String, ProviderError> {
+) -> Result<BytesMut, ProviderError> {
     let mut body = BytesMut::new();
     loop {
         match answer.chunk().await {
             Ok(Some(chunk)) if chunk.len() > *left => {
-                return Err(failed("all media of the request have more than 50 MiB"));
+                return Err(medium.failed("all media of the request have more than 50 MiB"));
             }
             Ok(Some(chunk)) => {
                 *left -= chunk.len();
                 body.extend_from_slice(&chunk);
             }
-            Ok(None) => return Ok(format!("data:{kind};base64,{}", STANDARD.encode(&body))),
-            Err(_) => return Err(failed("its host broke off")),
+            Ok(None) => return Ok(body),
+            Err(_) => return Err(medium.failed("its host broke off")),
         }
     }
 }
 
-/// That media cannot be had. Another model would not get them either.
-fn failed(why: &str) -> ProviderError {
-    ProviderError::new(
-        Kind::Invalid,
-        format!("a media URL cannot be fetched: {why}"),
-    )
+/// A part that is no text, which is spoken of by its kind and its address.
+#[derive(Clone, Copy)]
+struct Medium<'r> {
+    part: &'r Part,
+    url: &'r str,
 }
 
-/// The places of all parts with an address that is none of data: turn, then part.
-fn remote_parts(request: &ChatRequest) -> Vec<(usize, usize)> {
-    let turns = request.messages.iter().enumerate();
-    let places = turns.flat_map(|(turn, message)| {
-        let parts = message.parts.iter().enumerate();
-        let remote =
-            parts.filter(|(_, part)| address(part).is_some_and(|url| !url.starts_with("data:")));
-        remote.map(move |(part, _)| (turn, part))
-    });
-    places.collect()
+impl<'r> Medium<'r> {
+    fn of(part: &'r Part) -> Option<Self> {
+        match part {
+            Part::Text(_) => None,
+            Part::Image(url) | Part::Audio(url) | Part::File(url) => Some(Self { part, url }),
+        }
+    }
+
+    /// Whether its bytes are elsewhere; those that are here have to be readable.
+    fn is_remote(self) -> Result<bool, ProviderError> {
+        let Some(data) = self.url.strip_prefix("data:") else {
+            let url = Url::parse(self.url).ok();
+            let is_web = url.is_some_and(|url| matches!(url.scheme(), "https" | "http"));
+            let not_web = || self.invalid("is neither an `https:` nor a `data:` URL");
+            return is_web.then_some(true).ok_or_else(not_web);
+        };
+        match data.split_once(',') {
+            None => Err(self.invalid("is no `data:` URL: there is no comma before its data")),
+            Some((head, data)) if head.ends_with(";base64") && !is_base64(data) => {
+                Err(self.invalid("is not base64, as its URL says"))
+            }
+            Some(_) => Ok(false),
+        }
+    }
+
+    fn refused(self) -> ProviderError {
+        let reason = format!(
+            "{self} cannot be used: its address is neither a public one nor in the operator's list `egress.allow_documents`"
+        );
+        ProviderError::new(Kind::RefusedAddress, reason)
+    }
+
+    fn unreachable(self, error: &reqwest::Error) -> ProviderError {
+        if egress::was_refused(error) {
+            return self.refused();
+        }
+        let innermost = innermost(error);
+        self.failed(&format!("its host cannot be reached: {innermost}"))
+    }
+
+    /// That it cannot be had. Another model would not get it either.
+    fn failed(self, why: &str) -> ProviderError {
+        self.invalid(&format!("cannot be fetched: {why}"))
+    }
+
+    fn invalid(self, what: &str) -> ProviderError {
+        ProviderError::new(Kind::Invalid, format!("{self} {what}"))
+    }
 }
 
-/// The address of a part that has one.
-fn address(part: &Part) -> Option<&str> {
-    match part {
-        Part::Text(_) => None,
-        Part::Image(url) | Part::Audio(url) | Part::File(url) => Some(url),
+impl fmt::Display for Medium<'_> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.part {
+            Part::Image(_) => "image",
+            Part::Audio(_) => "audio",
+            Part::File(_) | Part::Text(_) => "file",
+        };
+        let url = told(self.url);
+        match url.char_indices().nth(MAX_TOLD) {
+            None => write!(to, "the {kind} `{url}`"),
+            Some((end, _)) => write!(to, "the {kind} `{}…`", &url[..end]),
+        }
+    }
+}
+
+/// An address without what opens a document to anybody who has it: a password, or a signature after a question mark.
+fn told(url: &str) -> Cow<'_, str> {
+    let bare = url.split(['?', '#']).next().unwrap_or_default();
+    match Url::parse(bare) {
+        Ok(mut parsed) if parsed.has_authority() && bare.contains('@') => {
+            parsed.set_username("").ok();
+            parsed.set_password(None).ok();
+            parsed.to_string().into()
+        }
+        _ => bare.into(),
+    }
+}
+
+/// Whether a text can be read as base64 by the most patient of readers: in either alphabet, with spaces and escapes, with
+/// or without its end.
+fn is_base64(text: &str) -> bool {
+    let text = text.trim_end_matches(|char: char| char == '=' || char.is_ascii_whitespace());
+    let mut digits = 0;
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' | b'-' | b'_' => digits += 1,
+            // What an escape stands for is not looked into.
+            b'%' => return true,
+            byte if byte.is_ascii_whitespace() => {}
+            _ => return false,
+        }
+    }
+    // The last digit of five has no byte to end.
+    digits % 4 != 1
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Message, Role};
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
+    use super::*;
+    use crate::wire::tests::{client, target};
+
+    /// Where a host is that gives every request that answer, and then waits.
+    async fn host(answer: impl Into<Vec<u8>>) -> String {
+        let answer = answer.into();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("localhost:{}", listener.local_addr().unwrap().port());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut asked = [0; 4096];
+                let _ = stream.read(&mut asked).await;
+                let _ = stream.write_all(&answer).await;
+                let _ = stream.read(&mut asked).await;
+            }
+        });
+        address
+    }
+
+    /// What becomes of a part; its bytes are wanted if `needs_bytes` says so.
+    async fn brought(
+        client: &Client,
+        part: Part,
+        needs_bytes: bool,
+    ) -> Result<Part, (Kind, String)> {
+        let request = ChatRequest {
+            messages: vec![Message::new(Role::User, vec![part])],
+            ..ChatRequest::default()
+        };
+        let target = target("");
+        let brought = client.with_media(&target, &request, |_, _| needs_bytes);
+        match brought.await {
+            Ok(request) => Ok(request.messages[0].parts[0].clone()),
+            Err(error) => Err((error.kind, error.reason)),
+        }
+    }
+
+    fn answer(head: &str, body: &[u8]) -> Vec<u8> {
+        let length = body.len();
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n{head}\r\n");
+        [head.as_bytes(), body].concat()
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_had_is_the_callers_affair_and_is_named() {
+        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let nobody = format!("localhost:{}", closed.local_addr().unwrap().port());
+        drop(closed);
+        let no_tls = host("no TLS\r\n\r\n").await;
+        let no_http = host("no HTTP\r\n\r\n").await;
+        let redirect = host("HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n").await;
+        let missing = host("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").await;
+        let page = host(answer("content-type: text/html\r\n", b"<p>Sign in</p>")).await;
+        let unreachable = "its host cannot be reached: ";
+        let cases = [
+            ("https://nobody.invalid/a".to_owned(), unreachable),
+            (format!("http://{nobody}/a"), unreachable),
+            (format!("https://{no_tls}/a"), unreachable),
+            (format!("http://{no_http}/a"), unreachable),
+            (
+                format!("http://{redirect}/a"),
+                "it is a redirect to nowhere",
+            ),
+            (
+                format!("http://{missing}/a"),
+                "its host answered with status 404",
+            ),
+            (
+                format!("http://{page}/a"),
+                "what is there is no image but `text/html`",
+            ),
+        ];
+        let client = client(&[&nobody, &no_tls, &no_http, &redirect, &missing, &page]);
+
+        for (url, words) in cases {
+            let part = Part::Image(format!("{url}?key=secret"));
+            let (kind, reason) = brought(&client, part, true).await.unwrap_err();
+            assert_eq!(kind, Kind::Invalid, "{url}");
+            let words = format!("the image `{url}` cannot be fetched: {words}");
+            assert!(reason.starts_with(&words), "{reason}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_only_the_provider_fetches_has_to_have_an_address() {
+        let cases = [
+            (
+                "https://nobody.invalid/a.pdf",
+                "cannot be fetched: the name of its host cannot be looked up",
+            ),
+            ("a.pdf", "is neither an `https:` nor a `data:` URL"),
+            ("https://", "is neither an `https:` nor a `data:` URL"),
+        ];
+
+        let client = client(&[]);
+
+        for (url, words) in cases {
+            let refused = brought(&client, Part::File(url.to_owned()), false).await;
+            let reason = format!("the file `{url}` {words}");
+            assert_eq!(refused, Err((Kind::Invalid, reason)));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_host_that_takes_its_time_is_the_callers_affair() {
+        let slow = host("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n").await;
+        let (url, client) = (format!("http://{slow}/a"), client(&[&slow]));
+        let request = ChatRequest {
+            messages: vec![Message::new(Role::User, vec![Part::Image(url.clone())])],
+            ..ChatRequest::default()
+        };
+        let target = Target {
+            timeout: Duration::from_millis(100),
+            ..target("")
+        };
+
+        let error = client.with_media(&target, &request, |_, _| true).await;
+
+        let error = error.unwrap_err();
+        let reason = format!(
+            "the image `{url}` cannot be fetched: its host took longer than the request may"
+        );
+        assert_eq!((error.kind, error.reason), (Kind::Invalid, reason));
+    }
+
+    #[tokio::test]
+    async fn a_refused_address_is_named_without_its_secrets() {
+        let words = |url: &str| {
+            format!(
+                "the audio `{url}` cannot be used: its address is neither a public one nor in the operator's list `egress.allow_documents`"
+            )
+        };
+        let cases = [
+            ("https://127.0.0.1/a.mp3?token=s", "https://127.0.0.1/a.mp3"),
+            ("https://me:secret@8.8.8.8/a.mp3", "https://8.8.8.8/a.mp3"),
+            ("https://localhost/a.mp3", "https://localhost/a.mp3"),
+        ];
+
+        let client = client(&[]);
+
+        for (url, told) in cases {
+            for needs_bytes in [true, false] {
+                let part = Part::Audio(url.to_owned());
+                let refused = brought(&client, part, needs_bytes).await;
+                assert_eq!(refused, Err((Kind::RefusedAddress, words(told))), "{url}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn bytes_of_which_their_host_says_nothing_are_what_they_show() {
+        let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+        let silent = host(answer("", png)).await;
+        let vague = host(answer("content-type: application/octet-stream\r\n", png)).await;
+        let client = client(&[&silent, &vague]);
+
+        for address in [silent, vague] {
+            let part = Part::Image(format!("http://{address}/a"));
+            let part = brought(&client, part, true).await;
+            let url = format!("data:image/png;base64,{}", STANDARD.encode(png));
+            assert_eq!(part, Ok(Part::Image(url)), "{address}");
+        }
+    }
+
+    #[tokio::test]
+    async fn data_that_nobody_can_read_are_refused() {
+        let fine = [
+            "data:image/png;base64,iVBORw0KGgo=",
+            "data:image/png;base64,iVBORw0KGgo",
+            "data:image/png;base64,_-AA\n AAA=\n",
+            "data:image/png;base64,iVBO%0ARw%3D%3D",
+            "data:text/plain;base64,",
+            "data:text/plain,@@@",
+        ];
+        let broken = [
+            "data:image/png;base64,@@@",
+            "data:image/png;base64,AAAAA",
+            "data:image/png;base64,AA=A",
+            "data:image/png;base64,\u{e5}",
+            "data:image/png;base64",
+        ];
+
+        let client = client(&[]);
+
+        for url in fine {
+            let part = Part::Image(url.to_owned());
+            assert_eq!(brought(&client, part.clone(), false).await, Ok(part));
+        }
+        for url in broken {
+            let part = Part::File(url.to_owned());
+            let (kind, reason) = brought(&client, part, false).await.unwrap_err();
+            assert_eq!(kind, Kind::Invalid, "{url}");
+            assert!(
+                reason.starts_with(&format!("the file `{url}` is no")),
+                "{reason}"
+            );
+        }
     }
 }

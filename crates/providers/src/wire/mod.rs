@@ -13,6 +13,7 @@ mod grant;
 mod guard;
 mod keys;
 mod media;
+mod media_type;
 mod sse;
 mod template;
 #[cfg(test)]
@@ -23,7 +24,8 @@ use std::error::Error;
 use egress::Egress;
 
 pub(crate) use client::{
-    Client, Head, Opened, WireAnswer, WireRequest, secret_header, with_bearer,
+    Client, Head, MAX_BODY_BYTES, Opened, WireAnswer, WireRequest, left_out_headers, secret_header,
+    with_bearer,
 };
 pub(crate) use egress::EgressError;
 pub(crate) use events::EventStream;

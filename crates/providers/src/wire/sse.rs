@@ -1,10 +1,13 @@
 //! Server-sent events out of bytes, split however they come.
 //!
-//! Framing alone: what an event says is the dialect's. An event that no empty line ends is none.
+//! Framing alone: what an event says is the dialect's. An event that no empty line ends is none. A JSON text that stands
+//! between events as it is, is one: so Gemini says that it failed in the middle of an answer.
 
 use std::{collections::VecDeque, mem};
 
-use super::framing::{Event, Garbled, MAX_EVENT_BYTES};
+use serde::de::IgnoredAny;
+
+use super::framing::{Event, Garbled};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -15,16 +18,19 @@ pub(super) struct ServerSent {
     name: String,
     /// `None` until the event has a line of data; an empty one counts.
     data: Option<String>,
+    /// The lines so far of a JSON text outside of any event.
+    bare: String,
     has_begun: bool,
     /// A line feed right after a carriage return belongs to it, in whatever chunk it comes.
     is_after_return: bool,
 }
 
 impl ServerSent {
-    /// Takes the next bytes in and appends the events that they complete.
+    /// Takes the next bytes in and appends the events that they complete, each within the limit.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
+        limit: usize,
         events: &mut VecDeque<Event>,
     ) -> Result<(), Garbled> {
         let mut rest = bytes;
@@ -36,7 +42,7 @@ impl ServerSent {
             }
         }
         while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-            self.extend_line(&rest[..at])?;
+            self.extend_line(&rest[..at], limit)?;
             events.extend(self.end_line()?);
             let is_return = rest[at] == b'\r';
             rest = &rest[at + 1..];
@@ -48,12 +54,29 @@ impl ServerSent {
                 }
             }
         }
-        self.extend_line(rest)
+        self.extend_line(rest, limit)
     }
 
-    fn extend_line(&mut self, bytes: &[u8]) -> Result<(), Garbled> {
-        let held = self.line.len() + self.name.len() + self.data.as_ref().map_or(0, String::len);
-        if held + bytes.len() > MAX_EVENT_BYTES {
+    /// What the end of the body completes: a JSON text outside of any event, if it is whole.
+    pub(super) fn finish(&mut self) -> Option<Event> {
+        let last = String::from_utf8(mem::take(&mut self.line)).ok()?;
+        let data = mem::take(&mut self.bare) + &last;
+        let is_whole = data.starts_with(['{', '[']) && self.is_between_events();
+        let is_json = || serde_json::from_str::<IgnoredAny>(&data).is_ok();
+        (is_whole && is_json()).then(|| Event {
+            name: String::new(),
+            data,
+        })
+    }
+
+    fn is_between_events(&self) -> bool {
+        self.data.is_none() && self.name.is_empty()
+    }
+
+    fn extend_line(&mut self, bytes: &[u8], limit: usize) -> Result<(), Garbled> {
+        let data = self.data.as_ref().map_or(0, String::len);
+        let held = self.line.len() + self.name.len() + data + self.bare.len();
+        if held + bytes.len() > limit {
             return Err(Garbled::TooLarge);
         }
         self.line.extend_from_slice(bytes);
@@ -69,6 +92,9 @@ impl ServerSent {
             _ => &line,
         };
         let line = std::str::from_utf8(line).map_err(|_| Garbled::NoSense)?;
+        if !self.bare.is_empty() || (self.is_between_events() && line.starts_with(['{', '['])) {
+            return Ok(self.add_bare(line));
+        }
         if line.is_empty() {
             let name = mem::take(&mut self.name);
             return Ok(self.data.take().map(|data| Event { name, data }));
@@ -87,6 +113,23 @@ impl ServerSent {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// Takes in a line of a JSON text, which ends where its first character is closed: on that line, or with a line of
+    /// its own.
+    fn add_bare(&mut self, line: &str) -> Option<Event> {
+        let is_first = self.bare.is_empty();
+        self.bare.push_str(line);
+        let end = if self.bare.starts_with('{') { "}" } else { "]" };
+        let is_end = line.is_empty() || line == end || (is_first && line.ends_with(end));
+        if !is_end {
+            self.bare.push('\n');
+            return None;
+        }
+        Some(Event {
+            name: String::new(),
+            data: mem::take(&mut self.bare),
+        })
     }
 
     fn add_data(&mut self, line: &str) {
@@ -109,12 +152,13 @@ mod tests {
     use sse_stream::SseByteStream;
 
     use super::*;
+    use crate::wire::framing::MAX_EVENT_BYTES;
 
     fn parsed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Event>, Garbled> {
         let mut framing = ServerSent::default();
         let mut events = VecDeque::new();
         for piece in pieces {
-            framing.push(piece, &mut events)?;
+            framing.push(piece, MAX_EVENT_BYTES, &mut events)?;
         }
         Ok(events.into())
     }
@@ -123,6 +167,40 @@ mod tests {
         let events = parsed([bytes]).unwrap();
         let pair = |event: Event| (event.name, event.data);
         events.into_iter().map(pair).collect()
+    }
+
+    #[test]
+    fn a_json_text_between_events_is_one_however_it_is_split() {
+        let error = "{\n  \"error\": {\n    \"code\": 503\n  }\n}";
+        let cases = [
+            (format!("data: a\n\n{error}\n"), vec!["a", error]),
+            (format!("data: a\n\n{error}"), vec!["a", error]),
+            (format!("[{error}\n]\n\ndata: b\n\n"), vec!["", "b"]),
+            (
+                "{\"a\":1}\n{\"b\":2}".to_owned(),
+                vec!["{\"a\":1}", "{\"b\":2}"],
+            ),
+            ("data: a\n{\"b\":1}\n\n".to_owned(), vec!["a"]),
+            ("data: a\n{\"b\":1}".to_owned(), vec![]),
+            (error[..20].to_owned(), vec![]),
+        ];
+
+        for (body, mut expected) in cases {
+            let list = format!("[{error}\n]");
+            for text in expected.iter_mut().filter(|text| text.is_empty()) {
+                *text = &list;
+            }
+            for at in 0..=body.len() {
+                let (one, other) = body.as_bytes().split_at(at);
+                let mut framing = ServerSent::default();
+                let mut events = VecDeque::new();
+                framing.push(one, MAX_EVENT_BYTES, &mut events).unwrap();
+                framing.push(other, MAX_EVENT_BYTES, &mut events).unwrap();
+                events.extend(framing.finish());
+                let read: Vec<String> = events.into_iter().map(|event| event.data).collect();
+                assert_eq!(read, expected, "{body:?} {at}");
+            }
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{Client, Event, Fault, Framing, Head, WireRequest};
+use super::{Client, Event, Fault, Framing, Head, WireRequest, left_out_headers};
 use crate::{EgressOptions, UpstreamOptions};
 
 const FINE: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
@@ -330,7 +330,7 @@ async fn addresses_in_messages_are_held_to_the_documents_list() {
             messages: vec![Message::new(Role::User, vec![part])],
             ..ChatRequest::default()
         };
-        let checked = client.with_media(&target(""), &request, |_| false).await;
+        let checked = client.with_media(&target(""), &request, |_, _| false).await;
         checked.map(|_| ()).map_err(|error| error.kind)
     };
 
@@ -350,11 +350,13 @@ async fn addresses_in_messages_are_held_to_the_documents_list() {
         "https://8.8.8.8:8443/a.png",
         "http://169.254.169.254/latest/meta-data",
         "https://user@8.8.8.8/a.png",
-        "file:///etc/passwd",
-        "a.png",
     ] {
         let part = Part::File(url.to_owned());
         assert_eq!(check(part).await, Err(Kind::RefusedAddress), "{url}");
+    }
+    for url in ["file:///etc/passwd", "a.png"] {
+        let part = Part::File(url.to_owned());
+        assert_eq!(check(part).await, Err(Kind::Invalid), "{url}");
     }
     assert_eq!(
         check(Part::Text("http://127.0.0.1/".to_owned())).await,
@@ -552,6 +554,12 @@ async fn headers_of_ours_cannot_be_set_from_outside() {
     };
     client(&[]).send(&target, wire).await.unwrap();
 
+    let left_out = left_out_headers(&target);
+    assert_eq!(left_out.len(), 20);
+    assert_eq!(
+        left_out[2],
+        "the header `Authorization` was left out: it is the gateway's to set"
+    );
     let asked = host.requests.recv().await.unwrap();
     let (line, headers) = asked.split_once("\r\n").unwrap();
     let mut headers: Vec<&str> = headers
@@ -621,6 +629,8 @@ fn what_is_told_of_a_failure_is_filtered() {
 
     let cases = [
         told(401, Kind::Auth, Some("bad key hunter2")),
+        told(402, Kind::Auth, Some("no balance for hunter2")),
+        told(402, Kind::Auth, None),
         told(400, Kind::Invalid, Some("bad key hunter2")),
         told(500, Kind::Failed, None),
         told(500, Kind::Failed, Some("  ")),
@@ -630,6 +640,8 @@ fn what_is_told_of_a_failure_is_filtered() {
 
     let expected = [
         (401, "provider_auth"),
+        (402, "no balance for [secret]"),
+        (402, "the provider answered with status 402"),
         (400, "bad key [secret]"),
         (500, "the provider answered with status 500"),
         (500, "the provider answered with status 500"),

@@ -12,6 +12,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_notes_metrics_entries.sql"),
     include_str!("migrations/0003_aliases.sql"),
     include_str!("migrations/0004_deletions.sql"),
+    include_str!("migrations/0005_given_spans.sql"),
 ];
 /// Another process may be at it, on a large database.
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -13,12 +13,13 @@ const STEP: &str = "
 
 const BETWEEN: &str = "
     SELECT project_id, id, meta FROM spans
-    WHERE rowid > ?1 AND rowid <= ?2 AND open = 0 AND start_time >= ?3 AND start_time < coalesce(?4, 9223372036854775807)
+    WHERE rowid > ?1 AND rowid <= ?2 AND open = 0 AND given = 0
+      AND start_time >= ?3 AND start_time < coalesce(?4, 9223372036854775807)
       AND (?5 IS NULL OR project_id = ?5)
     ORDER BY rowid";
 
 const CORRECT: &str = "
-    UPDATE spans SET meta = ?4 WHERE project_id = ?1 AND id = ?2 AND meta = ?3 AND open = 0";
+    UPDATE spans SET meta = ?4 WHERE project_id = ?1 AND id = ?2 AND meta = ?3 AND open = 0 AND given = 0";
 
 /// The step behind `after`.
 pub(super) fn step(

@@ -19,14 +19,15 @@ pub(super) type Key = [[u8; 16]; 2];
 
 const INSERT: &str = "
     INSERT INTO spans
-        (project_id, id, trace_id, parent_id, name, kind, start_time, end_time, error, meta, input, output, score, open)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+        (project_id, id, trace_id, parent_id, name, kind, start_time, end_time, error, meta, input, output, score, open,
+         given)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
 
 /// Has the parameters of [`INSERT`].
 const CLOSE: &str = "
     UPDATE spans
     SET trace_id = ?3, parent_id = ?4, name = ?5, kind = ?6, start_time = ?7, end_time = ?8, error = ?9, meta = ?10,
-        input = ?11, output = ?12, score = ?13, open = ?14
+        input = ?11, output = ?12, score = ?13, open = ?14, given = ?15
     WHERE project_id = ?1 AND id = ?2 AND open = 1";
 
 /// The bits of `changed` are listed in the migration that made `notes`.
@@ -63,10 +64,11 @@ const DELETE: &str = "DELETE FROM spans WHERE project_id = ?1 AND id = ?2";
 /// Writes spans one by one, up to the first that is refused. Feedback is none of the record's and left out.
 pub(super) fn write(connection: &Connection, writes: &[SpanWrite]) -> Result<bool, Fault> {
     for write in writes {
-        let (sql, span, open) = match write {
-            SpanWrite::New(span) => (INSERT, span, false),
-            SpanWrite::Begin(span) => (INSERT, span, true),
-            SpanWrite::Close(span) => (CLOSE, span, false),
+        let (sql, span, open, given) = match write {
+            SpanWrite::New(span) => (INSERT, span, false, false),
+            SpanWrite::Given(span) => (INSERT, span, false, true),
+            SpanWrite::Begin(span) => (INSERT, span, true, false),
+            SpanWrite::Close(span) => (CLOSE, span, false, false),
         };
         connection.prepare_cached(sql)?.execute(params![
             span.project.uuid().into_bytes(),
@@ -83,6 +85,7 @@ pub(super) fn write(connection: &Connection, writes: &[SpanWrite]) -> Result<boo
             span.output.as_ref().map(Json::text),
             span.score,
             open,
+            given,
         ])?;
     }
     Ok(true)

@@ -14,6 +14,7 @@ on_every_backend![
     the_record_is_gone_through_in_steps,
     a_range_is_by_project_and_beginning,
     what_is_under_way_is_none_of_the_record,
+    a_clients_own_span_is_none_of_the_record,
     a_correction_holds_where_nothing_changed_meanwhile,
     what_was_laid_over_a_span_stays_there,
 ];
@@ -120,6 +121,27 @@ async fn what_is_under_way_is_none_of_the_record(store: House) {
         .await
         .unwrap();
     assert_eq!(whole(&*store, all()).await, [recorded(&span)]);
+}
+
+async fn a_clients_own_span_is_none_of_the_record(store: House) {
+    let project = id();
+    let (given, ours) = (at(project, 1, r#"{"a":1}"#), at(project, 2, "{}"));
+    let writes = vec![
+        SpanWrite::Given(given.clone()),
+        SpanWrite::New(ours.clone()),
+    ];
+    store.commit_spans(writes).await.unwrap();
+    let correction = MetaCorrection {
+        before: recorded(&given),
+        after: Json::parse("{}").unwrap(),
+    };
+
+    let found = whole(&*store, all()).await;
+    let corrected = store.correct_meta(vec![correction]).await.unwrap();
+
+    assert_eq!((found, corrected), (vec![recorded(&ours)], 0));
+    let read = store.span(scope(project), given.id).await.unwrap().unwrap();
+    assert_eq!(read, given);
 }
 
 async fn a_correction_holds_where_nothing_changed_meanwhile(store: House) {

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use axum::{
-    Json,
     extract::State,
     http::{HeaderMap, HeaderName},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use engine::{Code, Error};
 
@@ -14,11 +13,13 @@ use super::{
     chunks::{ChunkEvent, Chunks},
     completion::CompletionBody,
     request::CreateCompletion,
+    tools::Customs,
 };
 use crate::{
     doors::Doors,
     extract::{Body, Caller},
-    problem::{ErrorBody, Problem, SPAN_ID, span_header},
+    problem::{ErrorBody, Problem},
+    routes::recorded,
     sse,
 };
 
@@ -36,12 +37,6 @@ const CACHE_TTL: HeaderName = HeaderName::from_static("x-gatewright-cache-ttl");
         headers(("X-Span-Id" = uuid::Uuid, description = "The span that recorded the call"))),
     (status = 400, description = "The call cannot be done, or its answer never satisfied the demanded schema", body = ErrorBody),
     (status = 404, description = "There is no such parent span", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
-    (status = 429, description = "A rate limit was exceeded", body = ErrorBody),
-    (status = 502, description = "The model provider failed", body = ErrorBody),
-    (status = 503, description = "The service is unavailable", body = ErrorBody),
-    (status = 504, description = "The model provider did not answer in time", body = ErrorBody),
 ))]
 pub(crate) async fn create(
     State(doors): State<Doors>,
@@ -52,15 +47,16 @@ pub(crate) async fn create(
     let permit = doors.admission.call()?;
     let (is_streamed, includes_usage) = (body.value.is_streamed(), body.value.includes_usage());
     let chat = body.value.into_call(cache_ttl(&headers)?)?;
+    let customs = Customs::of(&chat.request.tools);
     let calls = &doors.gateway.calls;
     if is_streamed {
         let stream = calls.chat_stream(&caller, chat).await?;
-        let chunks = Chunks::of(&stream, includes_usage);
+        let chunks = Chunks::of(&stream, includes_usage, customs);
         return Ok(sse::answer_in(chunks, stream, permit));
     }
     let result = calls.chat(&caller, chat).await?;
-    let span_id = [(SPAN_ID, span_header(result.span_id))];
-    Ok((span_id, Json(CompletionBody::from(result))).into_response())
+    let span_id = result.span_id;
+    Ok(recorded(span_id, CompletionBody::of(result, &customs)))
 }
 
 fn cache_ttl(headers: &HeaderMap) -> Result<Duration, Problem> {

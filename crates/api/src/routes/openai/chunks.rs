@@ -1,7 +1,9 @@
 //! A chat completion as it comes: chunks, and `[DONE]` after the orderly end alone.
 
+use std::collections::HashSet;
+
 use bytes::{BufMut, BytesMut};
-use domain::{CallResult, Cost, Delta, FinishReason, Json, SpanId, ToolCallDelta};
+use domain::{CallResult, Cost, Delta, FinishReason, Json, Remarks, SpanId, ToolCallDelta};
 use engine::{CallStream, Detail, Error, StreamEvent};
 use serde::Serialize;
 use utoipa::{
@@ -9,7 +11,10 @@ use utoipa::{
     openapi::{Ref, RefOr, Schema, schema::AnyOfBuilder},
 };
 
-use super::completion::{ImageBody, UsageBody, id, seconds};
+use super::{
+    completion::{ImageBody, UsageBody, id, seconds},
+    tools::Customs,
+};
 use crate::{
     problem::ErrorBody,
     schemas,
@@ -26,6 +31,11 @@ pub(super) struct Chunks {
     has_begun: bool,
     /// Those of the next piece of text.
     logprobs: Option<Json>,
+    customs: Customs,
+    /// Which calls are of these.
+    custom_calls: HashSet<usize>,
+    /// Of the whole answer, from its end on.
+    remarks: Remarks,
 }
 
 /// A chunk of a chat completion.
@@ -42,6 +52,22 @@ pub(crate) struct Chunk<'a> {
     model: &'a str,
     /// One choice; none in the chunk that has the usage.
     choices: &'a [Choice<'a>],
+    /// Which of the host's machines answered; at the end, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    system_fingerprint: Option<&'a Json>,
+    /// At which tier the host was asked; at the end, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    service_tier: Option<&'a Json>,
+    /// Where the answer is from, by address; at the end, if the host says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    citations: Option<&'a Json>,
+    /// What the host's search found; at the end, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    search_results: Option<&'a Json>,
     /// Where it was asked for: null in every chunk but the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<UsageBody>)]
@@ -97,6 +123,14 @@ struct Piece<'a> {
     tool_calls: Option<[CallPiece<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     images: Option<[ImageBody; 1]>,
+    /// What in the text is from where; at the end, if the host says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    annotations: Option<&'a Json>,
+    /// What the model thought, to be given back as it is; at the end, of hosts that want it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    reasoning_details: Option<&'a Json>,
 }
 
 /// A piece of a call of a tool.
@@ -108,10 +142,15 @@ struct CallPiece<'a> {
     /// In the call's first piece.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
-    /// `function`, in the call's first piece.
+    /// `function` or `custom`, in the call's first piece.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
-    function: FunctionPiece<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = FunctionPiece<'a>, required = false)]
+    function: Option<FunctionPiece<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = CustomPiece<'a>, required = false)]
+    custom: Option<CustomPiece<'a>>,
 }
 
 /// What it adds.
@@ -122,6 +161,16 @@ struct FunctionPiece<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     arguments: &'a str,
+}
+
+/// What it adds, where the tool takes a text.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChatCompletionCustomCallDelta)]
+struct CustomPiece<'a> {
+    /// In the call's first piece.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    input: &'a str,
 }
 
 /// The end in failure, after something was sent.
@@ -162,7 +211,7 @@ impl ToSchema for ChunkEvent {
 }
 
 impl Chunks {
-    pub(super) fn of(stream: &CallStream, includes_usage: bool) -> Self {
+    pub(super) fn of(stream: &CallStream, includes_usage: bool, customs: Customs) -> Self {
         Self {
             span_id: stream.span_id,
             id: id(stream.span_id),
@@ -171,6 +220,9 @@ impl Chunks {
             includes_usage,
             has_begun: false,
             logprobs: None,
+            customs,
+            custom_calls: HashSet::new(),
+            remarks: Remarks::default(),
         }
     }
 
@@ -206,6 +258,10 @@ impl Chunks {
             created: self.created,
             model: &self.model,
             choices,
+            system_fingerprint: self.remarks.system_fingerprint.as_ref(),
+            service_tier: self.remarks.service_tier.as_ref(),
+            citations: self.remarks.citations.as_ref(),
+            search_results: self.remarks.search_results.as_ref(),
             usage,
             cost: None,
             cached: None,
@@ -217,20 +273,49 @@ impl Chunks {
         match delta {
             Delta::Reasoning(text) => piece.reasoning_content = Some(text),
             Delta::Refusal(text) => piece.refusal = Some(text),
-            Delta::ToolCall(call) => piece.tool_calls = Some([call.into()]),
+            Delta::ToolCall(call) => piece.tool_calls = Some([self.call(call)]),
             Delta::Image(url) => piece.images = Some([ImageBody::of(url.clone())]),
             Delta::Logprobs(logprobs) => {
                 self.logprobs = Some(logprobs.clone());
                 return;
             }
-            // These are events of their own.
-            Delta::Text(_) | Delta::End { .. } => return,
+            // These are events of their own, or stand in the result.
+            Delta::Text(_) | Delta::Usage(_) | Delta::Remarks(_) | Delta::End { .. } => return,
         }
         self.piece(piece, None, out);
     }
 
+    fn call<'a>(&mut self, call: &'a ToolCallDelta) -> CallPiece<'a> {
+        let (id, name) = match &call.begins {
+            Some((id, name)) => (Some(id.as_str()), Some(name.as_str())),
+            None => (None, None),
+        };
+        if name.is_some_and(|name| self.customs.contains(name)) {
+            self.custom_calls.insert(call.index);
+        }
+        let is_custom = self.custom_calls.contains(&call.index);
+        let piece = &call.arguments;
+        CallPiece {
+            index: call.index,
+            id,
+            kind: id.map(|_| if is_custom { "custom" } else { "function" }),
+            function: (!is_custom).then_some(FunctionPiece {
+                name,
+                arguments: piece,
+            }),
+            custom: is_custom.then_some(CustomPiece { name, input: piece }),
+        }
+    }
+
     fn done(&mut self, result: &CallResult, out: &mut BytesMut) {
-        self.piece(Piece::default(), Some(result.finish_reason), out);
+        let remarks = &result.beside.remarks;
+        self.remarks = remarks.clone();
+        let last = Piece {
+            annotations: remarks.annotations.as_ref(),
+            reasoning_details: remarks.reasoning_details.as_ref(),
+            ..Piece::default()
+        };
+        self.piece(last, Some(result.finish_reason), out);
         if self.includes_usage {
             let last = Chunk {
                 cost: Some(result.cost),
@@ -275,30 +360,25 @@ fn write_data(data: &impl Serialize, out: &mut BytesMut) {
     out.put_slice(b"\n\n");
 }
 
-impl<'a> From<&'a ToolCallDelta> for CallPiece<'a> {
-    fn from(call: &'a ToolCallDelta) -> Self {
-        let begins = call.begins.as_ref();
-        Self {
-            index: call.index,
-            id: begins.map(|(id, _)| id.as_str()),
-            kind: begins.map(|_| "function"),
-            function: FunctionPiece {
-                name: begins.map(|(_, name)| name.as_str()),
-                arguments: &call.arguments,
-            },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use domain::{Beside, ModelName, Output, Timestamp, Usage};
+    use domain::{Beside, ModelName, Output, Timestamp, Tool, Usage};
     use engine::{CallDetail, Code};
     use serde_json::{Value, json};
 
     use super::*;
 
     const SPAN: &str = "0195b0c2-7a01-7000-8000-000000000001";
+
+    fn customs() -> Customs {
+        Customs::of(&[Tool {
+            kind: "custom".to_owned(),
+            name: "write".to_owned(),
+            description: None,
+            parameters: None,
+            as_given: Json::null(),
+        }])
+    }
 
     fn written(includes_usage: bool, events: impl IntoIterator<Item = StreamEvent>) -> Vec<String> {
         let span_id = SpanId::parse(SPAN).unwrap();
@@ -310,6 +390,9 @@ mod tests {
             includes_usage,
             has_begun: false,
             logprobs: None,
+            customs: customs(),
+            custom_calls: HashSet::new(),
+            remarks: Remarks::default(),
         };
         let mut out = BytesMut::new();
         events
@@ -413,6 +496,30 @@ mod tests {
     }
 
     #[test]
+    fn a_call_of_a_tool_that_takes_a_text_is_told_as_such() {
+        let choices = choices([
+            call(0, Some(("call_1", "write")), ""),
+            call(0, None, "no "),
+            call(1, Some(("call_2", "f")), "{}"),
+            call(0, None, "JSON"),
+        ]);
+
+        let told: Vec<&Value> = choices
+            .iter()
+            .map(|choice| &choice["delta"]["tool_calls"][0])
+            .collect();
+        assert_eq!(
+            told,
+            [
+                &json!({"index": 0, "id": "call_1", "type": "custom", "custom": {"name": "write", "input": ""}}),
+                &json!({"index": 0, "custom": {"input": "no "}}),
+                &json!({"index": 1, "id": "call_2", "type": "function", "function": {"name": "f", "arguments": "{}"}}),
+                &json!({"index": 0, "custom": {"input": "JSON"}}),
+            ]
+        );
+    }
+
+    #[test]
     fn thoughts_images_and_refusals_have_places_of_their_own() {
         let choices = choices([
             StreamEvent::Beside(Delta::Reasoning("hm".to_owned())),
@@ -452,6 +559,42 @@ mod tests {
         let found: Vec<&Value> = choices.iter().map(|choice| &choice["logprobs"]).collect();
         let logprobs = logprobs.to_value();
         assert_eq!(found, [&Value::Null, &logprobs, &logprobs]);
+    }
+
+    #[test]
+    fn what_the_host_said_beside_the_answer_stands_at_its_end() {
+        let StreamEvent::Done(mut result) = done(FinishReason::Stop) else {
+            unreachable!()
+        };
+        let json = |text: &str| Some(Json::parse(text).unwrap());
+        result.beside.remarks = Remarks {
+            annotations: json("[{}]"),
+            citations: json("[\"https://h\"]"),
+            system_fingerprint: json("\"fp\""),
+            ..Remarks::default()
+        };
+        let events = [
+            StreamEvent::Text("so".to_owned()),
+            StreamEvent::Done(result),
+        ];
+
+        let written = written(true, events);
+
+        let chunks = written[..3].iter();
+        let chunks = chunks.map(|data| serde_json::from_str::<Value>(data).unwrap());
+        let found: Vec<Value> = chunks
+            .map(|chunk| {
+                let delta = &chunk["choices"][0]["delta"];
+                json!([delta, chunk["citations"], chunk["system_fingerprint"]])
+            })
+            .collect();
+        let cited = json!(["https://h"]);
+        let expected = [
+            json!([{"role": "assistant", "content": "so"}, null, null]),
+            json!([{"annotations": [{}]}, cited, "fp"]),
+            json!([null, cited, "fp"]),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

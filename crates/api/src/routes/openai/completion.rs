@@ -1,9 +1,12 @@
 //! The whole answer to a chat completion, and what its chunks share with it.
 
-use domain::{Beside, CallResult, Cost, FinishReason, Json, Output, SpanId, Timestamp, Usage};
+use domain::{
+    Beside, CallResult, Cost, FinishReason, Json, Output, SpanId, Timestamp, ToolCall, Usage,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::tools::Customs;
 use crate::schemas;
 
 /// A chat completion. The last three members are the gateway's own.
@@ -20,6 +23,22 @@ pub(crate) struct CompletionBody {
     model: String,
     /// One choice.
     choices: [Choice; 1],
+    /// Which of the host's machines answered, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    system_fingerprint: Option<Json>,
+    /// At which tier the host was asked, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    service_tier: Option<Json>,
+    /// Where the answer is from, by address, if the host says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    citations: Option<Json>,
+    /// What the host's search found, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    search_results: Option<Json>,
     usage: UsageBody,
     #[schema(value_type = schemas::Cost)]
     cost: Cost,
@@ -68,6 +87,14 @@ struct AnswerBody {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     images: Vec<ImageBody>,
+    /// What in the text is from where, if the host says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    annotations: Option<Json>,
+    /// What the model thought, to be given back as it is; of hosts that want it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    reasoning_details: Option<Json>,
 }
 
 /// A call of a tool.
@@ -75,10 +102,15 @@ struct AnswerBody {
 #[schema(as = ChatCompletionToolCall)]
 struct ToolCallBody {
     id: String,
-    /// `function`.
+    /// `function` or `custom`: it has the member of that name.
     #[serde(rename = "type")]
     kind: &'static str,
-    function: FunctionBody,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = FunctionBody, required = false)]
+    function: Option<FunctionBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = CustomBody, required = false)]
+    custom: Option<CustomBody>,
 }
 
 /// The tool and its arguments.
@@ -88,6 +120,14 @@ struct FunctionBody {
     name: String,
     /// A JSON text, though no more than the model's word for that.
     arguments: String,
+}
+
+/// A tool that takes a text, and that text.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChatCompletionCustomCall)]
+struct CustomBody {
+    name: String,
+    input: String,
 }
 
 /// An image.
@@ -161,8 +201,9 @@ impl ImageBody {
     }
 }
 
-impl From<CallResult> for CompletionBody {
-    fn from(result: CallResult) -> Self {
+impl CompletionBody {
+    pub(super) fn of(result: CallResult, customs: &Customs) -> Self {
+        let remarks = result.beside.remarks.clone();
         Self {
             id: id(result.span_id),
             object: "chat.completion",
@@ -172,8 +213,12 @@ impl From<CallResult> for CompletionBody {
                 index: 0,
                 finish_reason: result.finish_reason,
                 logprobs: result.beside.logprobs.clone(),
-                message: AnswerBody::of(result.output, result.beside),
+                message: AnswerBody::of(result.output, result.beside, customs),
             }],
+            system_fingerprint: remarks.system_fingerprint,
+            service_tier: remarks.service_tier,
+            citations: remarks.citations,
+            search_results: remarks.search_results,
             usage: result.usage.into(),
             cost: result.cost,
             span_id: result.span_id,
@@ -182,28 +227,46 @@ impl From<CallResult> for CompletionBody {
     }
 }
 
+impl ToolCallBody {
+    fn of(call: ToolCall, customs: &Customs) -> Self {
+        let name = call.name;
+        if customs.contains(&name) {
+            let input = call.arguments;
+            return Self {
+                id: call.id,
+                kind: "custom",
+                function: None,
+                custom: Some(CustomBody { name, input }),
+            };
+        }
+        let arguments = call.arguments;
+        Self {
+            id: call.id,
+            kind: "function",
+            function: Some(FunctionBody { name, arguments }),
+            custom: None,
+        }
+    }
+}
+
 impl AnswerBody {
-    fn of(output: Output, beside: Beside) -> Self {
+    fn of(output: Output, beside: Beside, customs: &Customs) -> Self {
         let text = match output {
             Output::Message(text) => text,
             Output::Payload(value) => value.text().to_owned(),
             Output::Images(_) => String::new(),
         };
         let is_elsewhere = beside.refusal.is_some() || !beside.tool_calls.is_empty();
-        let calls = beside.tool_calls.into_iter().map(|call| ToolCallBody {
-            id: call.id,
-            kind: "function",
-            function: FunctionBody {
-                name: call.name,
-                arguments: call.arguments,
-            },
-        });
+        let calls = beside.tool_calls.into_iter();
+        let calls = calls.map(|call| ToolCallBody::of(call, customs));
         Self {
             role: "assistant",
             content: Some(text).filter(|text| !(text.is_empty() && is_elsewhere)),
             refusal: beside.refusal,
             tool_calls: calls.collect(),
             reasoning_content: beside.reasoning,
+            annotations: beside.remarks.annotations,
+            reasoning_details: beside.remarks.reasoning_details,
             images: beside.images.into_iter().map(ImageBody::of).collect(),
         }
     }
@@ -224,5 +287,41 @@ impl From<Usage> for UsageBody {
                 audio_tokens: usage.audio_output_tokens,
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Tool;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_of_a_tool_that_takes_a_text_is_told_as_such() {
+        let customs = Customs::of(&[Tool {
+            kind: "custom".to_owned(),
+            name: "write".to_owned(),
+            description: None,
+            parameters: None,
+            as_given: Json::null(),
+        }]);
+        let call = |id: &str, name: &str, arguments: &str| ToolCall {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        let beside = Beside {
+            tool_calls: vec![call("a", "write", "no JSON"), call("b", "f", "{}")],
+            ..Beside::default()
+        };
+
+        let told = AnswerBody::of(Output::Message(String::new()), beside, &customs);
+
+        let expected = json!({"role": "assistant", "content": null, "refusal": null, "tool_calls": [
+            {"id": "a", "type": "custom", "custom": {"name": "write", "input": "no JSON"}},
+            {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+        ]});
+        assert_eq!(serde_json::to_value(&told).unwrap(), expected);
     }
 }

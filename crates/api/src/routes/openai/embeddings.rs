@@ -2,28 +2,24 @@
 
 use std::fmt;
 
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use domain::{Cost, Invalid, JsonObject, ModelChoice, ModelSpec, SpanId};
-use engine::{Code, Embedded, Error};
+use domain::{Cost, Invalid, JsonObject, ModelChoice, ModelSpec, SpanId, Tags};
+use engine::{Code, Embedded, EmbeddingCall, Error, MAX_TEXTS};
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{self, IgnoredAny, MapAccess, Visitor},
+    de::{self, MapAccess, Visitor},
 };
 use utoipa::ToSchema;
 
+use super::{input::Input, request::Fallbacks};
 use crate::{
     doors::Doors,
     extract::{Body, Caller, RequestBody},
-    problem::{ErrorBody, Problem, SPAN_ID, span_header},
+    problem::{ErrorBody, Problem},
+    routes::recorded,
     schemas,
 };
-
-const MAX_INPUTS: usize = 2048;
 
 /// What embeddings take. Members that are not named here go to the model as they are.
 #[derive(ToSchema)]
@@ -34,30 +30,20 @@ pub(crate) struct CreateEmbeddings {
     /// Who is asked; the default embedding model when absent.
     #[schema(value_type = Option<schemas::ModelSpec>)]
     model: Option<ModelSpec>,
+    /// Who is asked when nobody of `model` can be, in this order.
+    #[schema(value_type = Option<Vec<schemas::ModelItem>>, max_items = 16)]
+    fallback_models: Vec<ModelChoice>,
+    /// Kept with the span. Values are strings, numbers or booleans.
+    #[schema(value_type = Option<BTreeMap<String, schemas::TagValue>>)]
+    tags: Option<Tags>,
+    /// The span under which it is recorded.
+    #[schema(value_type = Option<uuid::Uuid>)]
+    parent_span_id: Option<SpanId>,
     /// How a vector is written; `float` when absent.
     encoding_format: Option<Encoding>,
     /// The model's.
     #[schema(ignore)]
     options: JsonObject,
-}
-
-/// What is embedded.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Input {
-    One(String),
-    Many(Vec<String>),
-    /// Tokens, in one list or in several.
-    Tokens(Tokens),
-}
-
-/// A list of no texts.
-struct Tokens;
-
-impl<'de> Deserialize<'de> for Tokens {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::<IgnoredAny>::deserialize(deserializer).map(|_| Self)
-    }
 }
 
 /// How a vector is written.
@@ -123,12 +109,7 @@ struct EmbeddingsUsage {
     (status = 200, description = "The vectors; their span can be read at once", body = EmbeddingsBody,
         headers(("X-Span-Id" = uuid::Uuid, description = "The span that recorded them"))),
     (status = 400, description = "The call cannot be done", body = ErrorBody),
-    (status = 413, description = "The body is too large", body = ErrorBody),
-    (status = 422, description = "The request is malformed", body = ErrorBody),
-    (status = 429, description = "A rate limit was exceeded", body = ErrorBody),
-    (status = 502, description = "The model provider failed", body = ErrorBody),
-    (status = 503, description = "The service is unavailable", body = ErrorBody),
-    (status = 504, description = "The model provider did not answer in time", body = ErrorBody),
+    (status = 404, description = "There is no such parent span", body = ErrorBody),
 ))]
 pub(crate) async fn create(
     State(doors): State<Doors>,
@@ -137,12 +118,17 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let _permit = doors.admission.call()?;
     let encoding = body.value.encoding_format.unwrap_or_default();
-    let input = texts(body.value.input)?;
-    let model = with_options(body.value.model, &body.value.options)?;
-    let embeddings = &doors.gateway.embeddings;
-    let embedded = embeddings.embed(&caller, input, model.as_ref()).await?;
-    let span_id = [(SPAN_ID, span_header(embedded.span_id))];
-    Ok((span_id, Json(EmbeddingsBody::of(embedded, encoding))).into_response())
+    let call = EmbeddingCall {
+        input: texts(body.value.input)?,
+        model: body.value.model,
+        fallbacks: body.value.fallback_models,
+        options: body.value.options,
+        parent_span_id: body.value.parent_span_id,
+        tags: body.value.tags.unwrap_or_default(),
+    };
+    let embedded = doors.gateway.embeddings.embed(&caller, call).await?;
+    let span_id = embedded.span_id;
+    Ok(recorded(span_id, EmbeddingsBody::of(embedded, encoding)))
 }
 
 fn texts(input: Input) -> Result<Vec<String>, Problem> {
@@ -151,9 +137,8 @@ fn texts(input: Input) -> Result<Vec<String>, Problem> {
         Err(Problem::invalid("body", &fault))
     };
     let texts = match input {
-        Input::One(text) => vec![text],
-        Input::Many(texts) => texts,
-        Input::Tokens(Tokens) => {
+        Input::Texts(texts) => texts,
+        Input::Tokens => {
             let reason = "`input` holds tokens, which mean something to one model only: send the text itself";
             return Err(Error::text(Code::BadRequest, reason).into());
         }
@@ -161,34 +146,13 @@ fn texts(input: Input) -> Result<Vec<String>, Problem> {
     if texts.is_empty() {
         return refused("too_short", "must hold at least one text");
     }
-    if texts.len() > MAX_INPUTS {
+    if texts.len() > MAX_TEXTS {
         return refused("too_long", "must hold at most 2048 texts");
     }
     if texts.iter().any(String::is_empty) {
         return refused("string_too_short", "a text must not be empty");
     }
     Ok(texts)
-}
-
-/// The models with these options over their own.
-fn with_options(
-    model: Option<ModelSpec>,
-    options: &JsonObject,
-) -> Result<Option<ModelSpec>, Problem> {
-    let Some(model) = model else {
-        let Some(name) = options.keys().next() else {
-            return Ok(None);
-        };
-        let reason = format!("name a `model` to set `{name}`");
-        return Err(Error::text(Code::BadRequest, reason).into());
-    };
-    let with_options = |choice: &ModelChoice| {
-        let mut choice = choice.clone();
-        choice.options.extend(options.clone());
-        choice
-    };
-    let choices = model.choices().iter().map(with_options).collect();
-    Ok(Some(ModelSpec::Fallbacks(choices)))
 }
 
 impl RequestBody for CreateEmbeddings {}
@@ -210,11 +174,15 @@ impl<'de> Visitor<'de> for Members {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
         let (mut input, mut model, mut encoding_format) = (None, None, None);
-        let mut options = JsonObject::new();
+        let (mut tags, mut parent_span_id) = (None, None);
+        let (mut fallback_models, mut options) = (Vec::new(), JsonObject::new());
         while let Some(name) = members.next_key::<String>()? {
             match name.as_str() {
                 "input" => input = members.next_value()?,
                 "model" => model = members.next_value()?,
+                "fallback_models" => fallback_models = members.next_value::<Fallbacks>()?.0,
+                "tags" => tags = members.next_value()?,
+                "parent_span_id" => parent_span_id = members.next_value()?,
                 "encoding_format" => encoding_format = members.next_value()?,
                 _ => {
                     let value: domain::Json = members.next_value()?;
@@ -227,6 +195,9 @@ impl<'de> Visitor<'de> for Members {
         Ok(CreateEmbeddings {
             input: input.ok_or_else(|| de::Error::missing_field("input"))?,
             model,
+            fallback_models,
+            tags,
+            parent_span_id,
             encoding_format,
             options,
         })

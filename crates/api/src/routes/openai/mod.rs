@@ -8,6 +8,7 @@ pub(crate) mod chat;
 mod chunks;
 mod completion;
 pub(crate) mod embeddings;
+mod input;
 mod messages;
 pub(crate) mod models;
 mod request;

@@ -37,8 +37,8 @@ pub(crate) struct ModelBody {
 
 /// List models
 ///
-/// The project's custom models and aliases, and one model of each configured provider; its other models can be asked for
-/// as well.
+/// The project's custom models and aliases, and the models of the configured providers, each by name; a provider's other
+/// models can be asked for as well.
 #[utoipa::path(get, operation_id = "list_openai_models", path = "/openai/models", tag = "openai", responses(
     (status = 200, description = "All of them", body = ModelsBody),
 ))]
@@ -46,7 +46,7 @@ pub(crate) async fn list(
     State(doors): State<Doors>,
     caller: Caller,
 ) -> Result<Json<ModelsBody>, Problem> {
-    let items = doors.gateway.catalogue.all(&caller).await?;
+    let items = doors.gateway.catalogue.names(&caller).await?;
     Ok(Json(ModelsBody {
         object: "list",
         data: items.into_iter().map(ModelBody::from).collect(),

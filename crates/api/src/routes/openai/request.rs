@@ -117,7 +117,7 @@ impl<'de> Visitor<'de> for Members {
 }
 
 /// Models in an order, none or some.
-struct Fallbacks(Vec<ModelChoice>);
+pub(super) struct Fallbacks(pub(super) Vec<ModelChoice>);
 
 impl<'de> Deserialize<'de> for Fallbacks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

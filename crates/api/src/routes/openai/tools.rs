@@ -1,6 +1,6 @@
 //! Tools, the choice among them, and the form of the answer, as the dialect writes them.
 
-use std::sync::LazyLock;
+use std::{collections::HashSet, sync::LazyLock};
 
 use domain::{Demand, Invalid, Json, Rung, Tool, ToolChoice, ToolMode};
 use engine::Step;
@@ -10,6 +10,8 @@ use serde_json::json;
 use super::messages::missing;
 use crate::{extract::reread, problem::Problem};
 
+/// The kind of a tool that takes a text and no object.
+const CUSTOM: &str = "custom";
 /// What a caller that demands a value names it, if it names it nothing.
 const UNNAMED: &str = "answer";
 
@@ -21,6 +23,7 @@ struct ToolBody {
     #[serde(rename = "type")]
     kind: String,
     function: Option<Declared>,
+    custom: Option<Named>,
 }
 
 #[derive(Deserialize)]
@@ -65,6 +68,22 @@ pub(super) enum Form {
     Other(Json),
 }
 
+/// The names of the tools that take a text: calls of these are told in another shape.
+#[derive(Debug, Default)]
+pub(super) struct Customs(HashSet<String>);
+
+impl Customs {
+    /// Those among a request's tools.
+    pub(super) fn of(tools: &[Tool]) -> Self {
+        let customs = tools.iter().filter(|tool| tool.kind == CUSTOM);
+        Self(customs.map(|tool| tool.name.clone()).collect())
+    }
+
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+}
+
 /// Reads `body.tools`.
 pub(super) fn tools(given: Vec<Json>) -> Result<Vec<Tool>, Problem> {
     let read = |(index, given): (usize, Json)| {
@@ -75,8 +94,9 @@ pub(super) fn tools(given: Vec<Json>) -> Result<Vec<Tool>, Problem> {
         ];
         let tool: ToolBody = reread(&given, &at)?;
         if tool.kind != "function" {
+            let custom = tool.custom.filter(|_| tool.kind == CUSTOM);
             return Ok(Tool {
-                name: tool.kind.clone(),
+                name: custom.map_or_else(|| tool.kind.clone(), |custom| custom.name),
                 kind: tool.kind,
                 description: None,
                 parameters: None,

@@ -193,7 +193,17 @@ pub(super) fn meta(
 }
 
 impl Tried<'_> {
-    /// Adds another attempt to this one, if the same became of it. Says whether it did.
+    /// The tokens that it took.
+    pub(in crate::calls) const fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Whether it has a cost that may be counted again.
+    pub(in crate::calls) const fn is_priced(&self) -> bool {
+        self.price.is_some() && self.reported_cost.is_none()
+    }
+
+    /// Adds another attempt to this one, if the same became of it at the same price. Says whether it did.
     pub(in crate::calls) fn join(&mut self, other: &Self) -> bool {
         let became = |tried: &Self| {
             (
@@ -202,6 +212,10 @@ impl Tried<'_> {
                 tried.class,
                 tried.reason.map(str::to_owned),
                 tried.upstream_status,
+                (
+                    tried.price.map(str::to_owned),
+                    tried.reported_cost.is_some(),
+                ),
             )
         };
         if became(self) != became(other) {
@@ -209,6 +223,7 @@ impl Tried<'_> {
         }
         self.ms = self.ms.max(other.ms);
         self.usage += other.usage;
+        self.usage_kinds = self.usage.kinds();
         self.cost.generation += other.cost.generation;
         self.cost.platform += other.cost.platform;
         self.reported_cost = match (self.reported_cost, other.reported_cost) {
@@ -259,7 +274,7 @@ impl<'a> From<&'a Entry> for Tried<'a> {
             cost: entry.bill.map(|bill| bill.cost).unwrap_or_default(),
             price: entry.price_origin.as_deref(),
             reported_cost: report.and_then(|report| report.cost),
-            usage_reported: report.and_then(|report| report.raw.as_ref()),
+            usage_reported: report.map_or(entry.begun_count.as_ref(), |report| report.raw.as_ref()),
         }
     }
 }

@@ -27,7 +27,34 @@ pub(crate) struct Asking<'a> {
 /// What is there when a host has answered once, and its own count.
 type Answered<T> = Result<(T, Option<UsageReport>), ProviderError>;
 
+/// An answer that may be of no use: it was made all the same.
+fn checked<T>(
+    got: T,
+    usage: Option<UsageReport>,
+    checked: Result<(), ProviderError>,
+) -> Answered<T> {
+    match checked {
+        Ok(()) => Ok((got, usage)),
+        Err(failure) => Err(ProviderError {
+            taken: usage.into(),
+            ..failure
+        }),
+    }
+}
+
 impl Asking<'_> {
+    /// Whether this is the model that embeds when nobody is named, by whatever name it was asked for.
+    pub(crate) fn is_default_embedding(&self) -> bool {
+        let routes = &self.errands.routes;
+        routes.is_default_embedding(&self.reachable.target)
+    }
+
+    /// Whether the target has failed too often of late, so that one request at a time may show that it is well again.
+    pub(crate) fn is_on_probation(&self) -> bool {
+        let line = self.reachable.line(self.scope);
+        self.errands.retries.is_on_probation(&line)
+    }
+
     /// Has texts embedded by one request, again while that may help. `check` looks at what came.
     pub(crate) async fn embed(
         &self,
@@ -40,8 +67,8 @@ impl Asking<'_> {
         let ask = || -> BoxFuture<'_, Answered<_>> {
             Box::pin(async {
                 let came = provider.embed(target, request).await?;
-                check(&came)?;
-                Ok((came.vectors, came.usage))
+                let sound = check(&came);
+                checked(came.vectors, came.usage, sound)
             })
         };
         self.request(Sent::Embedding(request.clone()), ask).await
@@ -59,8 +86,8 @@ impl Asking<'_> {
         let ask = || -> BoxFuture<'_, Answered<_>> {
             Box::pin(async {
                 let came = provider.rerank(target, request).await?;
-                check(&came)?;
-                Ok((came.results, came.usage))
+                let sound = check(&came);
+                checked(came.results, came.usage, sound)
             })
         };
         self.request(Sent::Rerank(request.clone()), ask).await

@@ -8,9 +8,9 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
-    Cost, Json, JsonObject, ModelName, ProjectScope, Span, SpanId, SpanKind, SpanWrite, Timestamp,
-    TraceId, Usage,
-    seams::{Clock, Ids, ProviderError},
+    Cost, Json, JsonObject, ModelName, ProjectScope, Span, SpanId, SpanKind, SpanWrite, Tags,
+    Timestamp, TraceId, Usage,
+    seams::{Clock, Ids, ProviderError, Store},
 };
 use futures_util::FutureExt;
 use tokio::time::Instant;
@@ -19,24 +19,27 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     error::{CallDetail, Code, Error},
     options::Options,
-    price::{Bill, Prices},
+    price::Prices,
     retries::Retries,
     route::{Route, Routes},
     spans::{SpanWriter, kept},
 };
 
 use super::{
-    FAR, UnderWay,
+    FAR, Spent, UnderWay,
     conclude::{CLIENT_GONE, measure},
     failures::{Failures, told, too_late},
     ledger::Ledger,
+    open::trace,
 };
 
 pub(crate) use self::asking::Asking;
+pub(super) use self::meta::groups;
 
 /// What errands stand on.
 pub(crate) struct Errands {
     routes: Arc<Routes>,
+    store: Arc<dyn Store>,
     spans: SpanWriter,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
@@ -59,9 +62,9 @@ pub(crate) trait Errand: Send + Sync + 'static {
     /// What went in, for the span.
     fn input(&self) -> Json;
 
-    /// Whether it can be done at all, before anybody is asked.
-    async fn check(&self) -> Result<(), Error> {
-        Ok(())
+    /// Where its span belongs.
+    fn place(&self) -> Place {
+        Place::default()
     }
 
     /// Who can be asked, in order.
@@ -72,6 +75,13 @@ pub(crate) trait Errand: Send + Sync + 'static {
 
     /// What the span says of what came.
     fn noted(&self, got: &Self::Got) -> Noted;
+}
+
+/// Where a span belongs, and what is kept with it.
+#[derive(Clone, Default)]
+pub(crate) struct Place {
+    pub(crate) parent: Option<SpanId>,
+    pub(crate) tags: Tags,
 }
 
 /// What a span says of an errand that went well.
@@ -96,19 +106,10 @@ pub(crate) struct Done<T> {
     pub(crate) cost: Cost,
 }
 
-/// What the attempts of an errand took.
-pub(crate) struct Spent {
-    /// How many there were.
-    pub(crate) attempts: usize,
-    /// Their tokens.
-    pub(crate) usage: Usage,
-    /// Their cost.
-    pub(crate) bill: Bill,
-}
-
 /// An errand's place in the records.
 struct Opened {
     scope: ProjectScope,
+    place: Place,
     span_id: SpanId,
     trace_id: TraceId,
     started: Timestamp,
@@ -124,7 +125,7 @@ enum Ending<T> {
 
 impl Errands {
     pub(crate) fn new(
-        routes: Arc<Routes>,
+        (routes, store): (Arc<Routes>, Arc<dyn Store>),
         spans: SpanWriter,
         retries: Arc<Retries>,
         (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>),
@@ -132,6 +133,7 @@ impl Errands {
     ) -> Self {
         Self {
             routes,
+            store,
             spans,
             clock,
             ids,
@@ -154,16 +156,18 @@ impl Errands {
     /// is under way upstream; the span is written all the same.
     ///
     /// # Errors
-    /// What became of it instead, with the span that recorded it.
+    /// `NotFound` for an unknown parent span; else what became of it instead, with the span that recorded it.
     pub(crate) async fn run<E: Errand>(
         self: &Arc<Self>,
         scope: ProjectScope,
         errand: E,
     ) -> Result<Done<E::Got>, Error> {
+        let place = errand.place();
         let opened = Opened {
             scope,
+            trace_id: trace((&*self.store, &*self.ids), scope, place.parent).await?,
+            place,
             span_id: self.ids.next().into(),
-            trace_id: self.ids.next().into(),
             started: self.clock.now(),
             began: std::time::Instant::now(),
         };
@@ -193,13 +197,7 @@ impl Errands {
         let outcome = tokio::time::timeout_at(deadline, walk).await;
         let outcome = outcome.unwrap_or_else(|_| Err(too_late(within, &ledger)));
         ledger.count(&self.prices).await;
-        let attempts = ledger.entries().len();
-        let spent = Spent {
-            attempts,
-            usage: ledger.usage(),
-            bill: ledger.bill(),
-        };
-        (outcome, spent)
+        (outcome, Spent::of(&ledger))
     }
 
     /// Ends every errand that is under way, and returns when their spans are written.
@@ -241,7 +239,6 @@ impl Errands {
         ledger: &Ledger,
         deadline: Instant,
     ) -> Result<(ModelName, E::Got), Error> {
-        errand.check().await?;
         let route = errand.route(&self.routes, scope).await?;
         let mut failures = Failures::default();
         for (index, stop) in route.iter().enumerate() {
@@ -310,6 +307,7 @@ impl Errands {
         };
         let (output, noted) = noted.map(|noted| (noted.output, noted.meta)).unzip();
         let (input, output, truncated) = kept(Some(errand.input()), output);
+        let noted = (&opened.place.tags, noted);
         let meta = meta::meta(ending, ledger, (noted, opened.began), truncated);
         Span {
             id: opened.span_id,
@@ -317,7 +315,7 @@ impl Errands {
             name: E::KIND.as_str().to_owned(),
             kind: Some(E::KIND),
             trace_id: opened.trace_id,
-            parent_id: None,
+            parent_id: opened.place.parent,
             start_time: Some(opened.started),
             end_time: Some(self.clock.now().max(opened.started)),
             input,

@@ -22,8 +22,7 @@ use super::{
     attempt::{Missed, Walk, refuse_a_refusal},
     failures::{Failures, told},
     joint::Joint,
-    output::{Complaint, Wanted, satisfying},
-    pieces::Mending,
+    output::{Complaint, Read, Wanted, satisfying},
     sink::Sink,
 };
 
@@ -196,23 +195,7 @@ impl Asking {
                 return Ok(reachable.drawn(generation));
             }
             let complaint = match self.settle(walk, &generation, value, sink).await {
-                Ok(Settled { output, mended }) => {
-                    walk.spend_answer();
-                    if let Some(rung) = &rung {
-                        self.ladder
-                            .kept(&reachable.line(walk.call.scope), rung.rung);
-                    }
-                    return Ok(Answer {
-                        output,
-                        model: reachable.target.name.clone(),
-                        finish_reason: generation.finish_reason,
-                        beside: walk.call.beside(generation),
-                        rung,
-                        mended,
-                        rest: Vec::new(),
-                        failover: false,
-                    });
-                }
+                Ok(read) => return Ok(self.accept(walk, reachable, (generation, rung), read)),
                 Err(Unsettled::Ours(error)) => return Err(Missed::ForGood(error)),
                 Err(Unsettled::Complaint(complaint)) => complaint,
             };
@@ -243,7 +226,7 @@ impl Asking {
         generation: &Generation,
         value: Option<Value>,
         sink: &mut Sink,
-    ) -> Result<Settled, Unsettled> {
+    ) -> Result<Read, Unsettled> {
         let wanted = walk.call.wanted_of(generation);
         let checks = self.checks_of(walk.call);
         match (wanted, value) {
@@ -252,14 +235,16 @@ impl Asking {
                 let json = domain::Json::parse(&value.text)
                     .map_err(|invalid| Complaint::unreadable(invalid.message))?;
                 satisfying(schema, &json, checks).await?;
-                Ok(Settled {
+                Ok(Read {
                     output: Output::Payload(json),
                     mended: value.mended,
+                    rest: Vec::new(),
                 })
             }
-            (Wanted::Text, _) => Ok(Settled {
+            (Wanted::Text, _) => Ok(Read {
                 output: Output::Message(sink.sent.clone()),
                 mended: Vec::new(),
+                rest: Vec::new(),
             }),
             (Wanted::Xml { .. } | Wanted::Json { .. }, _) => {
                 let read = wanted.read(generation, None, checks).await?;
@@ -268,19 +253,10 @@ impl Asking {
                 {
                     sink.value(value).await.map_err(Unsettled::Ours)?;
                 }
-                Ok(Settled {
-                    output: read.output,
-                    mended: read.mended,
-                })
+                Ok(read)
             }
         }
     }
-}
-
-/// What came of a generation that came to its end.
-struct Settled {
-    output: Output,
-    mended: Vec<Mending>,
 }
 
 enum Unsettled {

@@ -1,7 +1,7 @@
 //! Taking a stream in: as text, as a JSON value, or silently.
 
 use domain::{
-    Delta, Deltas, FinishReason, Generation, Json, ToolCall, ToolCallDelta, UsageReport,
+    Delta, Deltas, FinishReason, Generation, Json, Remarks, ToolCall, ToolCallDelta, UsageReport,
     seams::{ProviderError, ProviderErrorKind as Kind},
 };
 use futures_util::StreamExt;
@@ -49,6 +49,7 @@ struct Gathered {
     tool_calls: Vec<ToolCall>,
     images: Vec<String>,
     logprobs: Vec<Json>,
+    remarks: Remarks,
     end: Option<(FinishReason, Option<UsageReport>)>,
 }
 
@@ -62,6 +63,7 @@ impl Gathered {
             tool_calls: self.tool_calls,
             images: self.images,
             logprobs: joined(&self.logprobs),
+            remarks: self.remarks,
             finish_reason,
             usage,
         }
@@ -85,6 +87,15 @@ impl Gathered {
             }
             Delta::Image(url) => self.images.push(url.clone()),
             Delta::Logprobs(piece) => self.logprobs.push(piece.clone()),
+            Delta::Usage(report) => {
+                attempt.counted(report);
+                return None;
+            }
+            // The result at the end has them.
+            Delta::Remarks(remarks) => {
+                self.remarks = remarks.clone();
+                return None;
+            }
             Delta::End {
                 finish_reason,
                 usage,

@@ -12,48 +12,48 @@ pub(super) use shape::emptied;
 
 /// What a host holds its models to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Subset {
+pub(super) struct Limits {
     /// Whether bounds, patterns and formats are kept.
     has_bounds: bool,
     /// Whether references to definitions are.
     has_references: bool,
     /// How deep objects and arrays may be nested.
-    max_depth: usize,
+    depth: usize,
     /// How many properties there may be in all.
-    max_properties: usize,
+    properties: usize,
     /// How many values all lists of allowed values may have together.
-    max_values: usize,
+    values: usize,
     /// How many characters names and allowed values may have together.
-    max_characters: usize,
+    characters: usize,
 }
 
 /// As of <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
-const FULL: Subset = Subset {
+const FULL: Limits = Limits {
     has_bounds: true,
     has_references: true,
-    max_depth: 10,
-    max_properties: 5000,
-    max_values: 1000,
-    max_characters: 120_000,
+    depth: 10,
+    properties: 5000,
+    values: 1000,
+    characters: 120_000,
 };
 /// What all the others share: <https://console.groq.com/docs/structured-outputs> and
 /// <https://inference-docs.cerebras.ai/capabilities/structured-outputs>.
-const PLAIN: Subset = Subset {
+const PLAIN: Limits = Limits {
     has_bounds: false,
     has_references: false,
-    max_depth: 10,
-    max_properties: 100,
-    max_values: 500,
-    max_characters: 4000,
+    depth: 10,
+    properties: 100,
+    values: 500,
+    characters: 4000,
 };
 /// As of <https://learn.microsoft.com/azure/ai-foundry/openai/how-to/structured-outputs>.
-const AZURE: Subset = Subset {
+const AZURE: Limits = Limits {
     has_bounds: false,
     has_references: true,
-    max_depth: 5,
-    max_properties: 100,
-    max_values: 500,
-    max_characters: 7500,
+    depth: 5,
+    properties: 100,
+    values: 500,
+    characters: 7500,
 };
 
 /// Models of one host.
@@ -62,7 +62,7 @@ struct Keeper {
     /// What stands before the models' own names there.
     vendor: &'static str,
     models: &'static [Named],
-    subset: Subset,
+    subset: Limits,
 }
 
 /// A name, or the names that begin with it.
@@ -86,6 +86,7 @@ const OPENAI: &[Named] = &[
     Named::Family("gpt-4o-mini-20"),
     Named::Family("gpt-4.1"),
     Named::Family("gpt-5"),
+    Named::Family("gpt-6"),
     Named::Exactly("o1"),
     Named::Family("o1-20"),
     Named::Family("o1-pro"),
@@ -137,7 +138,7 @@ const KEEPERS: [Keeper; 5] = [
 ];
 
 /// The subset that a model is known to keep.
-pub(super) fn subset(provider: &str, model: &str) -> Option<&'static Subset> {
+pub(super) fn subset(provider: &str, model: &str) -> Option<&'static Limits> {
     let keeper = KEEPERS.iter().find(|keeper| {
         let name = model.strip_prefix(keeper.vendor);
         keeper.provider == provider

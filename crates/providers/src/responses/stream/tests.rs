@@ -7,27 +7,7 @@ use crate::wire::tests::events;
 
 /// What comes of a body that ends there: its text, and whether its end was an orderly one.
 fn read(body: &[u8]) -> (String, Option<(FinishReason, Option<Usage>)>) {
-    let mut decoder = ResponseDecoder::new(Reading::default());
-    let mut text = String::new();
-    for event in events(body) {
-        for delta in decoder.push(&event).unwrap_or_default() {
-            match delta {
-                Delta::Text(piece) => text += &piece,
-                Delta::End {
-                    finish_reason,
-                    usage,
-                } => {
-                    return (
-                        text,
-                        Some((finish_reason, usage.map(|report| report.usage))),
-                    );
-                }
-                _ => {}
-            }
-        }
-    }
-    assert!(decoder.finish().is_err());
-    (text, None)
+    adapter::tests::read(ResponseDecoder::new(Reading::default()), &events(body))
 }
 
 fn event(name: &str, members: Value) -> String {
@@ -70,22 +50,13 @@ fn recorded() -> Vec<String> {
 fn a_stream_cut_after_any_byte_ends_in_order_only_with_its_last_event() {
     let body = recorded().concat();
     let finished = body.find("data: [DONE]").unwrap();
-
-    for cut in 0..=body.len() {
-        let (text, end) = read(&body.as_bytes()[..cut]);
-        assert_eq!(end.is_some(), cut >= finished, "{cut}");
-        assert!("Hello\u{e5} you".starts_with(&text), "{cut}: {text}");
-    }
     let usage = Usage {
         input_tokens: 9,
         output_tokens: 2,
         ..Usage::default()
     };
-    let whole = (
-        "Hello\u{e5} you".to_owned(),
-        Some((FinishReason::Stop, Some(usage))),
-    );
-    assert_eq!(read(body.as_bytes()), whole);
+    let whole = ("Hello\u{e5} you", usage);
+    adapter::tests::assert_ends_after(finished, body.as_bytes(), whole, read);
 }
 
 #[test]
