@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn rungs_come_the_firmest_first_and_end_with_the_prompt() {
-        for row in &TABLE {
+        for row in TABLE {
             assert!(row.rungs.is_sorted(), "{}", row.name);
             assert_eq!(row.rungs.last(), Some(&Rung::Prompt), "{}", row.name);
             assert!(row.embedding_batch > 0, "{}", row.name);

@@ -25,7 +25,7 @@ const NAMED_REASONING: &[&str] = &[
 /// Addresses and key variables are those of the hosts' own pages, compared with what <https://models.dev> and
 /// <https://docs.litellm.ai/docs/providers> have. A limit has one name alone where the host's page has no other, and
 /// <https://github.com/Portkey-AI/gateway> says it so too.
-pub(crate) static TABLE: [Row; 48] = [
+pub(crate) static TABLE: &[Row] = &[
     Row {
         limit: Limit::NewFor(REASONING),
         default_embedding_model: Some("text-embedding-3-small"),
