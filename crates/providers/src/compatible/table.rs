@@ -46,6 +46,12 @@ pub(crate) static TABLE: &[Row] = &[
         "GROQ_API_KEY",
         "openai/gpt-oss-20b",
     ),
+    row(
+        "parasail",
+        "https://api.parasail.io/v1",
+        "PARASAIL_API_KEY",
+        "deepseek-ai/DeepSeek-V4-Flash-0731",
+    ),
     Row {
         // It refuses what it does not know, this member too; the count comes unasked.
         takes_stream_options: false,
