@@ -13,6 +13,7 @@ use domain::{
     CustomModel, ModelName, Named, Page, Paged, Price, Principal, ProjectScope, Timestamp,
     seams::{Host, Registry, Store, StoreError},
 };
+use serde_json::Value;
 
 use crate::{
     error::Error,
@@ -233,9 +234,11 @@ pub(crate) async fn each_custom(
 
 /// Where a custom model is, in the words of the lists.
 pub(crate) fn place_of_custom(model: &CustomModel) -> String {
-    let extra = model.extra.to_value();
-    let region = extra.get("region").and_then(|region| region.as_str());
-    region.unwrap_or(CUSTOM).to_owned()
+    match &model.extra.to_value()["region"] {
+        Value::String(region) => region.clone(),
+        Value::Number(region) => region.to_string(),
+        _ => CUSTOM.to_owned(),
+    }
 }
 
 /// Where a configured host is, in the words of the lists.

@@ -98,25 +98,25 @@ impl Models {
         }
     }
 
-    /// What stands against using a model, as far as that can be told without asking it. It is kept all the same: what is
-    /// missing may come with the operator's configuration.
+    /// What stands against using a model, or is left out of what it is asked; as far as that can be told without asking
+    /// it. It is kept all the same: what is missing may come with the operator's configuration.
     ///
     /// # Errors
     /// `ServiceUnavailable`.
-    pub async fn fault_of(
+    pub async fn warnings_of(
         &self,
         caller: &Principal,
         model: &CustomModel,
-    ) -> Result<Option<String>, Error> {
-        let fault = self.routes.fault_of(caller.scope(), model).await?;
-        if let Some(fault) = &fault {
+    ) -> Result<Vec<String>, Error> {
+        let warnings = self.routes.warnings_of(caller.scope(), model).await?;
+        if !warnings.is_empty() {
             tracing::info!(
                 model.name,
-                fault,
-                "a custom model cannot be used as it is registered"
+                warnings = warnings.join("; "),
+                "there are warnings about a custom model"
             );
         }
-        Ok(fault)
+        Ok(warnings)
     }
 
     /// The model.
@@ -311,10 +311,11 @@ fn check_extra(extra: &Json) -> Result<(), Invalid> {
     let Some(headers) = members.get("headers").filter(|headers| !headers.is_null()) else {
         return Ok(());
     };
-    let refused = || Invalid::new("object_type", "must be an object of strings").at("headers");
-    let headers: IndexMap<String, String> =
-        serde_json::from_str(headers.text()).map_err(|_| refused())?;
-    ExtraHeaders::parse(headers)
+    // What is no text makes the model unusable, as another member of the wrong type does: see `route/extra.rs`.
+    let headers: IndexMap<String, Json> = serde_json::from_str(headers.text()).unwrap_or_default();
+    let texts = headers.into_iter();
+    let texts = texts.filter_map(|(name, value)| Some((name, value.as_string()?)));
+    ExtraHeaders::parse(texts.collect())
         .map(drop)
         .map_err(|invalid| invalid.at("headers"))
 }

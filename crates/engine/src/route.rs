@@ -2,24 +2,25 @@
 
 pub(crate) mod allowed;
 mod destination;
+mod extra;
 mod lent;
 mod names;
 
-use std::{collections::BTreeMap, num::NonZeroU64, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use domain::{
     ChatRequest, CustomModel, Delta, Deltas, ExtraHeaders, Generation, Json, JsonObject,
     ModelChoice, ModelKind, ModelName, ModelSpec, Price, ProjectScope, Secret, TokenPrice,
     UsageReport,
-    seams::{EgressPolicy, Host, Key, Provider, ProviderError, Registry, Store, Target},
+    seams::{
+        EgressPolicy, Host, Key, KeyRefusals, Provider, ProviderError, Registry, Store, Target,
+    },
 };
 use futures_util::stream;
-use indexmap::IndexMap;
-use serde::Deserialize;
 
 pub(crate) use self::destination::{Destination, is_credentials};
 
-use self::{allowed::Allowed, names::Meant};
+use self::{allowed::Allowed, extra::Extra, names::Meant};
 use crate::{
     error::{CallDetail, Code, Error},
     line::Line,
@@ -109,6 +110,12 @@ impl Reachable {
         self.kind == ModelKind::Image
     }
 
+    /// What of its options and headers its dialect has no place for, a sentence each.
+    fn left_out(&self) -> Vec<String> {
+        let plain = ChatRequest::default();
+        self.provider.warnings(&self.target, &plain)
+    }
+
     /// What is remembered of it is remembered by this.
     pub(crate) fn line(&self, scope: ProjectScope) -> Line {
         Line {
@@ -159,27 +166,6 @@ pub(crate) struct Routes {
     default_model: ModelSpec,
     default_embedding: ModelName,
     request_timeout: Duration,
-}
-
-/// The members of a custom model's `extra` that mean something here (`interface.md` 5.4). A member of the wrong type
-/// makes the model unusable, and the call says so.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Extra {
-    api_base: Option<String>,
-    timeout_seconds: Option<f64>,
-    headers: Option<IndexMap<String, String>>,
-    protocol: Option<String>,
-    max_tokens: Option<Json>,
-    dimensions: Option<NonZeroU64>,
-    input_cost_per_token: Option<UsdNumber>,
-    output_cost_per_token: Option<UsdNumber>,
-    cost_per_request: Option<UsdNumber>,
-    cost_per_image: Option<UsdNumber>,
-    cost_per_page: Option<UsdNumber>,
-    /// What else there is; of it, texts, numbers and switches are settings of the dialect.
-    #[serde(flatten)]
-    settings: IndexMap<String, serde_json::Value>,
 }
 
 impl Routes {
@@ -275,24 +261,24 @@ impl Routes {
         offered(self.custom(purpose, &choice, model, None))
     }
 
-    /// What stands against using a custom model, as far as that can be told without asking it.
-    pub(crate) async fn fault_of(
+    /// What stands against using a custom model, or else what of its registration is left out of every call; as far as
+    /// that can be told without asking it.
+    pub(crate) async fn warnings_of(
         &self,
         scope: ProjectScope,
         model: &CustomModel,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Vec<String>, Error> {
         let allowed = self.allowed(scope).await?;
         let choice = ModelChoice::plain(model.identifier.clone());
         let purpose = purpose_of(model.kind);
-        Ok(
-            match self.custom(purpose, &choice, model, allowed.as_deref()) {
-                Ok(reachable) => {
-                    let checked = reachable.provider.check(&reachable.target);
-                    checked.err().map(|error| error.reason)
-                }
-                Err(reason) => Some(reason),
-            },
-        )
+        let reachable = match self.custom(purpose, &choice, model, allowed.as_deref()) {
+            Ok(reachable) => reachable,
+            Err(reason) => return Ok(vec![reason]),
+        };
+        if let Err(error) = reachable.provider.check(&reachable.target) {
+            return Ok(vec![error.reason]);
+        }
+        Ok(reachable.left_out())
     }
 
     /// The route of a spec whose models are asked for this.
@@ -364,6 +350,7 @@ impl Routes {
             extra_headers: choice.extra_headers.clone(),
             settings: host.settings.clone(),
             timeout: self.request_timeout,
+            key_refusals: KeyRefusals::default(),
         };
         self.connected(target, &host.protocol, (ModelKind::Llm, None))
     }
@@ -379,9 +366,7 @@ impl Routes {
         if !purpose.suits(model.kind) {
             return Err(fail(&format!("its type is `{}`", model.kind.as_str())));
         }
-        let mut reader = serde_json::Deserializer::from_str(model.extra.text());
-        let extra: Extra = serde_path_to_error::deserialize(&mut reader)
-            .map_err(|error| fail(&format!("`extra.{}` has the wrong type", error.path())))?;
+        let extra = Extra::read(&model.extra).map_err(|why| fail(&why))?;
         let key = model
             .sealed_key
             .as_ref()
@@ -422,7 +407,8 @@ impl Routes {
             options: options(purpose, &extra, &choice.options),
             extra_headers: headers(&extra, &choice.extra_headers).map_err(|why| fail(&why))?,
             settings: settings(&extra, host, is_own),
-            timeout: timeout(&extra, self.request_timeout),
+            timeout: extra.timeout().unwrap_or(self.request_timeout),
+            key_refusals: KeyRefusals::default(),
         };
         let reachable = self.connected(target, protocol, (model.kind, price_of(&extra)));
         let reachable = reachable.map_err(|why| fail(&why))?;
@@ -567,8 +553,7 @@ fn options(purpose: Purpose, extra: &Extra, given: &JsonObject) -> JsonObject {
     let own = match purpose {
         Purpose::Call | Purpose::Chat => extra
             .max_tokens
-            .clone()
-            .map(|limit| ("max_tokens".to_owned(), limit)),
+            .map(|limit| ("max_tokens".to_owned(), Json::of(&limit))),
         Purpose::Embedding => extra
             .dimensions
             .map(|length| (DIMENSIONS.to_owned(), Json::of(&length))),
@@ -589,8 +574,8 @@ fn headers(extra: &Extra, given: &ExtraHeaders) -> Result<ExtraHeaders, String> 
     ExtraHeaders::parse(headers).map_err(|invalid| invalid.message)
 }
 
-/// The model's own settings over its host's. With the operator's key, no setting but the region may lead it to
-/// another address than the operator's (`reliability.md` 7).
+/// The model's own settings over its host's; at an address that a tenant gave, which could tell them, its own alone. With
+/// the operator's key, no setting but the region may lead it to another address than the operator's (`reliability.md` 7).
 fn settings(extra: &Extra, host: Option<&Host>, is_own: bool) -> BTreeMap<String, String> {
     let template = host.and_then(|host| host.api_base.as_deref());
     let leads_elsewhere = |name: &str| {
@@ -609,7 +594,10 @@ fn settings(extra: &Extra, host: Option<&Host>, is_own: bool) -> BTreeMap<String
     };
     let given = extra.settings.iter();
     let given = given.filter(|(name, _)| may_say(name));
-    let mut settings = host.map(|host| host.settings.clone()).unwrap_or_default();
+    let of_host = host.filter(|_| extra.api_base.is_none());
+    let mut settings = of_host
+        .map(|host| host.settings.clone())
+        .unwrap_or_default();
     settings.extend(given.filter_map(|(name, value)| Some((name.clone(), text(value)?))));
     settings
 }
@@ -638,13 +626,6 @@ fn filled(
     }
     filled.push_str(rest);
     Ok(filled)
-}
-
-fn timeout(extra: &Extra, default: Duration) -> Duration {
-    let given = extra.timeout_seconds.filter(|seconds| *seconds > 0.0);
-    given
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .unwrap_or(default)
 }
 
 /// What the registration of a model says of its price: all of it, so that what it does not name costs nothing.

@@ -12,9 +12,12 @@ use domain::{
 };
 use futures_util::stream;
 
-use crate::wire::{
-    Client, Event, EventStream, Fault, Framing, Grant, Opened, Turns, WireAnswer, WireRequest,
-    left_out_headers,
+use crate::{
+    count,
+    wire::{
+        Client, Event, EventStream, Fault, Framing, Grant, Head, Opened, Turns, WireAnswer,
+        WireRequest, left_out_headers,
+    },
 };
 
 /// How an answer is to come.
@@ -271,6 +274,11 @@ pub(crate) trait Decoder: Send + 'static {
     fn finish(&mut self) -> Result<Vec<Delta>, Fault> {
         Err(Fault::broken_off())
     }
+
+    /// What the host has counted of an answer that came to nothing; asked after a fault in that event, or at the end.
+    fn counted(&mut self, _event: Option<&Event>) -> Option<UsageReport> {
+        None
+    }
 }
 
 /// A dialect spoken over HTTP.
@@ -499,7 +507,8 @@ impl<A: Adapter> Provider for HttpProvider<A> {
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
-        self.adapter.check(target)
+        self.adapter.check(target)?;
+        self.client.check(&*self.adapter.settled(target)?)
     }
 
     async fn embed(
@@ -588,6 +597,22 @@ impl<D: Decoder> Reader<D> {
         self.ready.pop_front().map(Ok)
     }
 
+    /// Reads an event, or the end.
+    fn read(&mut self, head: Head, event: Option<&Event>) -> Result<Vec<Delta>, ProviderError> {
+        let read = match event {
+            Some(event) => self.decoder.push(event),
+            None => self.decoder.finish(),
+        };
+        read.map_err(|fault| {
+            let mut failure = head.failure(&self.target, blamed(fault, self.is_demanding));
+            let counted = self.decoder.counted(event);
+            if let Some(report) = head.billed(counted.filter(count::is_something)) {
+                failure.taken = Taken::Counted(Box::new(report));
+            }
+            failure
+        })
+    }
+
     /// Reads on until a delta is ready, unless the stream is over.
     async fn fill(&mut self) -> Result<(), ProviderError> {
         while self.ready.is_empty()
@@ -595,13 +620,7 @@ impl<D: Decoder> Reader<D> {
         {
             let head = events.head();
             let event = events.next().await;
-            let read = event.and_then(|event| {
-                let read = match &event {
-                    Some(event) => self.decoder.push(event),
-                    None => self.decoder.finish(),
-                };
-                read.map_err(|fault| head.failure(&self.target, blamed(fault, self.is_demanding)))
-            });
+            let read = event.and_then(|event| self.read(head, event.as_ref()));
             let is_over = match &read {
                 Ok(deltas) => deltas
                     .iter()

@@ -22,14 +22,17 @@ pub(crate) fn taken(
     let Ok(answer) = serde_json::from_slice::<Value>(body) else {
         return Taken::Nothing;
     };
-    let is_something =
-        |report: &UsageReport| report.usage != Usage::default() || report.cost.is_some();
     let counted = usage(&answer).filter(is_something);
     let has_some = |list: &&str| answer[*list].as_array().is_some_and(|it| !it.is_empty());
     if counted.is_none() && !lists.iter().any(has_some) {
         return Taken::Nothing;
     }
     counted.into()
+}
+
+/// Whether a count says that anything was taken.
+pub(crate) fn is_something(report: &UsageReport) -> bool {
+    report.usage != Usage::default() || report.cost.is_some()
 }
 
 #[expect(

@@ -567,7 +567,7 @@ mod tests {
             openai.api_base.as_deref(),
             Some("https://api.openai.com/v1")
         );
-        assert_eq!(openai.default_model.as_deref(), Some("gpt-4.1-mini"));
+        assert_eq!(openai.default_model.as_deref(), Some("gpt-5.4-mini"));
         assert!(!openai.configured && openai.keys.is_empty());
         assert!(registry.host("nobody").is_none());
         assert!(registry.protocol("openai").is_some());

@@ -6,27 +6,23 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    fs, mem,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt::Write as _, fs, mem, path::Path, sync::Arc, time::Duration};
 
 use domain::{
     ChatRequest, Delta, Demand, EmbeddingRequest, Embeddings, ExtraHeaders, FinishReason,
     Generation, ImageRequest, Images, Json, JsonObject, Message, ModelName, Part, Remarks,
     RerankRequest, Reranking, Role, Rung, Secret, Timestamp, Tool, ToolCall, ToolChoice, ToolMode,
     UsageReport,
-    seams::{Clock, EgressPolicy, FixedClock, Key, Provider, ProviderError, Taken, Target},
+    seams::{
+        Clock, EgressPolicy, FixedClock, Key, KeyRefusals, Provider, ProviderError, Taken, Target,
+    },
 };
 use futures_util::StreamExt;
 use indexmap::IndexMap;
 use providers::{EgressOptions, Options, UpstreamOptions};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use testkit::files;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -173,10 +169,10 @@ async fn dialects_are_as_their_files_say() {
     let mut faults = Vec::new();
     let mut count = 0;
 
-    for protocol in folders(&root) {
+    for protocol in files::folders(&root) {
         let name = protocol.file_name().unwrap().to_str().unwrap();
         let provider = registry.protocol(name).unwrap();
-        for case in folders(&protocol) {
+        for case in files::folders(&protocol) {
             let (wire, expected) = run(&case, provider.as_ref()).await;
             compare(&case.join("wire.http"), &wire, &mut faults);
             compare(&case.join("expected.json"), &expected, &mut faults);
@@ -186,15 +182,6 @@ async fn dialects_are_as_their_files_say() {
 
     assert!(count > 30, "only {count} cases were found");
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
-}
-
-fn folders(path: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(path)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders
 }
 
 /// What went over the network, and what came of the answer.
@@ -312,6 +299,7 @@ fn target(given: &mut Given, origin: &str) -> Target {
         extra_headers: mem::take(&mut given.extra_headers),
         settings,
         timeout: Duration::from_secs(20),
+        key_refusals: KeyRefusals::default(),
     }
 }
 

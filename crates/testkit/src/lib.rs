@@ -6,6 +6,7 @@ mod answer;
 pub mod arguments;
 pub mod client;
 pub mod events;
+pub mod files;
 mod flow;
 mod script;
 mod upstream;

@@ -117,13 +117,27 @@ async fn warned(
     model: CustomModel,
     said: Option<&str>,
 ) -> Result<Warned, Problem> {
-    let fault = doors.gateway.models.fault_of(caller, &model).await?;
-    let warnings: Vec<&str> = said.into_iter().chain(fault.as_deref()).collect();
-    let warning = Some(warnings.join("; ")).filter(|warning| !warning.is_empty());
-    let warning = warning.map(|warning| warning.escape_default().to_string());
+    let warnings = doors.gateway.models.warnings_of(caller, &model).await?;
+    let warnings = said.into_iter().chain(warnings.iter().map(String::as_str));
+    let warning = warnings.collect::<Vec<&str>>().join("; ");
+    let warning = Some(plain(&warning)).filter(|warning| !warning.is_empty());
     let warning = warning.and_then(|warning| HeaderValue::try_from(warning).ok());
     let headers = warning.map(|warning| (WARNING, warning));
     Ok((headers.into_iter().collect(), Json(model.into())))
+}
+
+/// A sentence as a header can carry it: what is not visible ASCII or a space is escaped, as in `\u{e9}`.
+fn plain(sentence: &str) -> String {
+    let is_plain = |sign: char| sign == ' ' || sign.is_ascii_graphic();
+    let mut plain = String::with_capacity(sentence.len());
+    for sign in sentence.chars() {
+        if is_plain(sign) {
+            plain.push(sign);
+        } else {
+            plain.extend(sign.escape_default());
+        }
+    }
+    plain
 }
 
 /// List custom models

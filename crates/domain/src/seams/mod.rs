@@ -8,7 +8,8 @@ mod store;
 pub use cache::{Cache, CacheKey};
 pub use clock::{Clock, CountingIds, FixedClock, Ids, RandomIds, SystemClock};
 pub use provider::{
-    EgressPolicy, Host, Key, Provider, ProviderError, ProviderErrorKind, Registry, Taken, Target,
+    EgressPolicy, Host, Key, KeyRefusal, KeyRefusals, Provider, ProviderError, ProviderErrorKind,
+    Registry, Taken, Target,
 };
 pub use store::{
     AliasStore, DatasetStore, FunctionStore, ModelStore, SpanStore, Store, StoreError, TokenStore,

@@ -1,6 +1,11 @@
 //! Hosts of models, as the engine sees them.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use thiserror::Error;
@@ -44,6 +49,38 @@ pub struct Target {
     pub settings: BTreeMap<String, String>,
     /// How long one request may take; a streamed one, until its first piece.
     pub timeout: Duration,
+    /// Where it is told which requests were refused for their key alone.
+    pub key_refusals: KeyRefusals,
+}
+
+/// The requests of a target that its host refused for their key, whereupon another key was taken. Its clones are one: who
+/// asks takes out what the dialect put in.
+#[derive(Debug, Clone, Default)]
+pub struct KeyRefusals(Arc<Mutex<Vec<KeyRefusal>>>);
+
+/// A request that was refused for its key.
+#[derive(Debug, Clone)]
+pub struct KeyRefusal {
+    /// What the host said.
+    pub error: ProviderError,
+    /// How long it took to say so.
+    pub took: Duration,
+}
+
+impl KeyRefusals {
+    /// Adds one.
+    pub fn add(&self, refusal: KeyRefusal) {
+        self.locked().push(refusal);
+    }
+
+    /// Takes all out, in their order.
+    pub fn take(&self) -> Vec<KeyRefusal> {
+        mem::take(&mut *self.locked())
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<KeyRefusal>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// One of several keys for a host.

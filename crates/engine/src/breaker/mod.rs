@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use domain::seams::{Ids, ProviderErrorKind};
+use domain::seams::{Ids, ProviderError, ProviderErrorKind};
 use moka::{policy::EvictionPolicy, sync::Cache};
 use tokio::time::Instant;
 
@@ -106,13 +106,13 @@ impl Pass {
     }
 
     /// The attempt failed.
-    pub(crate) fn failed(self, kind: ProviderErrorKind, retry_after: Option<Duration>) {
-        if kind == ProviderErrorKind::RateLimited
-            && let Some(wait) = retry_after.filter(|wait| *wait > LONGEST_WAIT)
+    pub(crate) fn failed(self, failure: &ProviderError) {
+        if failure.kind == ProviderErrorKind::RateLimited
+            && let Some(wait) = failure.retry_after.filter(|wait| *wait > LONGEST_WAIT)
         {
             locked(&self.breaker).rest(self.started.elapsed(), wait);
         }
-        self.ended(Sign::of(kind));
+        self.ended(Sign::of(failure));
     }
 
     fn ended(&self, sign: Sign) {

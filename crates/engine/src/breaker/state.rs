@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::seams::ProviderErrorKind;
+use domain::seams::{ProviderError, ProviderErrorKind};
 
 use super::{Refused, window::Window};
 
@@ -34,13 +34,15 @@ pub(super) enum Sign {
 
 impl Sign {
     /// Rows 1, 2, 4, 5 and 8 of the table in `reliability.md` 10 count against the model.
-    pub(super) fn of(kind: ProviderErrorKind) -> Self {
-        match kind {
+    pub(super) fn of(failure: &ProviderError) -> Self {
+        match failure.kind {
             ProviderErrorKind::Connection
             | ProviderErrorKind::Timeout
             | ProviderErrorKind::Overloaded
             | ProviderErrorKind::Failed
             | ProviderErrorKind::Protocol => Self::Broken,
+            // What the request refers to could not be had, or it cannot be worded: no host has said anything.
+            _ if failure.status.is_none() => Self::None,
             ProviderErrorKind::RateLimited
             | ProviderErrorKind::Auth
             | ProviderErrorKind::UnknownModel

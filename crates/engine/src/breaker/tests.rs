@@ -33,10 +33,19 @@ fn line(model: &str) -> Line {
     }
 }
 
+/// A failure that a host told.
+fn of_host(kind: ProviderErrorKind, retry_after: Option<Duration>) -> ProviderError {
+    ProviderError {
+        status: Some(400),
+        retry_after,
+        ..ProviderError::new(kind, "no")
+    }
+}
+
 fn fail(breakers: &Breakers, times: usize) {
     for _ in 0..times {
         let pass = breakers.admit(&line("one")).ok().unwrap();
-        pass.failed(BROKEN, None);
+        pass.failed(&of_host(BROKEN, None));
     }
 }
 
@@ -133,7 +142,7 @@ async fn a_probe_that_is_refused_found_somebody_at_home() {
     seconds(5.0).await;
 
     let probe = breakers.admit(&line("one")).ok().unwrap();
-    probe.failed(ProviderErrorKind::Invalid, None);
+    probe.failed(&of_host(ProviderErrorKind::Invalid, None));
 
     let passes = [(); 3].map(|()| breakers.admit(&line("one")));
     assert!(passes.iter().all(Result::is_ok));
@@ -145,8 +154,15 @@ async fn a_probe_that_never_left_says_nothing() {
     fail(&breakers, 5);
     seconds(5.0).await;
 
-    let probe = breakers.admit(&line("one")).ok().unwrap();
-    probe.failed(ProviderErrorKind::Misconfigured, None);
+    // An image that could not be fetched, an option that cannot be worded, a setting that is missing.
+    for kind in [
+        ProviderErrorKind::Invalid,
+        ProviderErrorKind::RefusedAddress,
+        ProviderErrorKind::Misconfigured,
+    ] {
+        let probe = breakers.admit(&line("one")).ok().unwrap();
+        probe.failed(&ProviderError::new(kind, "no"));
+    }
 
     let passes = [(); 2].map(|()| breakers.admit(&line("one")));
     assert!(passes[0].is_ok() && passes[1].is_err());
@@ -159,7 +175,7 @@ async fn attempts_from_before_the_opening_neither_close_nor_lengthen_it() {
     fail(&breakers, 5);
 
     sound.succeeded();
-    broken.failed(BROKEN, None);
+    broken.failed(&of_host(BROKEN, None));
     assert_eq!(refusal(&breakers), Some(Refused::Open));
     seconds(4.0).await;
 
@@ -221,7 +237,7 @@ async fn only_failures_of_the_model_count() {
         let breakers = breakers(0);
         for _ in 0..30 {
             if let Ok(pass) = breakers.admit(&line("one")) {
-                pass.failed(kind, None);
+                pass.failed(&of_host(kind, None));
             }
         }
         refusal(&breakers) == Some(Refused::Open)
@@ -236,10 +252,10 @@ async fn a_long_wait_rests_the_model_for_this_project() {
     let breakers = breakers(0);
     let limited = |seconds| {
         let pass = breakers.admit(&line("one")).ok().unwrap();
-        pass.failed(
+        pass.failed(&of_host(
             ProviderErrorKind::RateLimited,
             Some(Duration::from_secs(seconds)),
-        );
+        ));
     };
     let resting = |seconds| {
         let wait = Duration::from_secs(seconds);
@@ -264,7 +280,10 @@ async fn a_wait_named_by_another_failure_rests_nobody() {
     let breakers = breakers(0);
 
     let pass = breakers.admit(&line("one")).ok().unwrap();
-    pass.failed(ProviderErrorKind::Overloaded, Some(Duration::from_mins(1)));
+    pass.failed(&of_host(
+        ProviderErrorKind::Overloaded,
+        Some(Duration::from_mins(1)),
+    ));
 
     assert_eq!(refusal(&breakers), None);
 }
@@ -474,24 +493,24 @@ async fn play(steps: Vec<Step>) {
                 let Some((attempt, pass)) = take(pass) else {
                     continue;
                 };
-                pass.failed(BROKEN, None);
+                pass.failed(&of_host(BROKEN, None));
                 naive.ended(attempt, Verdict::Failed);
             }
             Step::Refuse(pass) => {
                 let Some((attempt, pass)) = take(pass) else {
                     continue;
                 };
-                pass.failed(ProviderErrorKind::Auth, None);
+                pass.failed(&of_host(ProviderErrorKind::Auth, None));
                 naive.ended(attempt, Verdict::Refused);
             }
             Step::Limit(pass, wait) => {
                 let Some((attempt, pass)) = take(pass) else {
                     continue;
                 };
-                pass.failed(
+                pass.failed(&of_host(
                     ProviderErrorKind::RateLimited,
                     Some(Duration::from_secs(wait)),
-                );
+                ));
                 if wait > 5 {
                     naive.rests_until = naive.rests_until.max(naive.now + wait.min(60) * 1000);
                 }

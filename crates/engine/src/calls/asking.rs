@@ -113,7 +113,7 @@ impl Asking {
                 self.ladder.refused(tries.line(), rung.rung);
                 continue;
             }
-            pass.failed(failure.kind, failure.retry_after);
+            pass.failed(&failure);
             if !tries.wait(&failure).await {
                 return Err(failure);
             }

@@ -7,7 +7,7 @@
 use std::{
     mem,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use domain::{
@@ -160,9 +160,7 @@ impl Ledger {
     /// A model is left alone for a while.
     pub(super) fn resting(&self, model: &ModelName, failure: &ProviderError) {
         let mut entry = Entry::of(model, None);
-        entry.status = Status::Resting;
-        entry.class = Some(class_of(failure.kind));
-        entry.reason = Some(failure.reason.clone());
+        entry.blame(Status::Resting, failure);
         self.entries().push(entry);
     }
 
@@ -292,6 +290,14 @@ impl Entry {
         }
     }
 
+    /// What became of it instead of an answer.
+    fn blame(&mut self, status: Status, error: &ProviderError) {
+        self.status = status;
+        self.class = Some(class_of(error.kind));
+        self.reason = Some(error.reason.clone());
+        self.upstream_status = error.status;
+    }
+
     /// The tokens that it took.
     pub(super) fn usage(&self) -> Usage {
         self.counted
@@ -351,6 +357,7 @@ impl Attempt<'_> {
         } else {
             Status::Refused
         };
+        self.tell_refused_keys();
         match &error.taken {
             Taken::Nothing => self.is_over = true,
             Taken::Uncounted => self.book(status, None),
@@ -362,17 +369,34 @@ impl Attempt<'_> {
     /// The answer broke off after a part of it had come.
     pub(super) fn broke(&mut self, error: &ProviderError) {
         // The provider will most likely bill what came.
+        if let Taken::Counted(report) = &error.taken {
+            self.counted(report);
+        }
         self.book(Status::Broken, None);
         self.fail(Status::Broken, error);
+    }
+
+    /// Enters the requests that were refused for their key before this one was made with another. The first of them has
+    /// the place of this attempt, which goes behind the last: nobody else's place changes.
+    fn tell_refused_keys(&mut self) {
+        for refusal in self.reachable.target.key_refusals.take() {
+            let mut entries = self.ledger.entries();
+            let here = &mut entries[self.index];
+            let mut refused = Entry::of(&here.model, here.rung);
+            refused.is_hedge = here.is_hedge;
+            refused.blame(Status::Unavailable, &refusal.error);
+            refused.ms = whole_ms(refusal.took);
+            let own = mem::replace(here, refused);
+            entries.push(own);
+            self.index = entries.len() - 1;
+            self.began += refusal.took;
+        }
     }
 
     fn fail(&self, status: Status, error: &ProviderError) {
         let mut entries = self.ledger.entries();
         let entry = &mut entries[self.index];
-        entry.status = status;
-        entry.class = Some(class_of(error.kind));
-        entry.reason = Some(error.reason.clone());
-        entry.upstream_status = error.status;
+        entry.blame(status, error);
         entry.ms = elapsed_ms(self.began);
     }
 
@@ -389,6 +413,7 @@ impl Attempt<'_> {
 
     fn book(&mut self, status: Status, report: Option<UsageReport>) {
         self.is_over = true;
+        self.tell_refused_keys();
         let quote = self.reachable.quote.as_ref();
         let mut entries = self.ledger.entries();
         let entry = &mut entries[self.index];
@@ -439,7 +464,11 @@ fn said(generation: &Generation) -> String {
 
 /// Whole milliseconds since `began`.
 pub(super) fn elapsed_ms(began: Instant) -> u64 {
-    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    whole_ms(began.elapsed())
+}
+
+fn whole_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 const fn class_of(kind: ProviderErrorKind) -> &'static str {

@@ -6,7 +6,7 @@ use domain::{CustomModel, Json, Secret, seams::Registry};
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::{DEFAULT_PROTOCOL, Extra, TOKEN_URL, filled, settings};
+use super::{DEFAULT_PROTOCOL, TOKEN_URL, extra::Extra, filled, settings};
 
 /// Every place that a custom model's own key is sent to, and in what manner.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use domain::seams::Host;
 
-use super::{Extra, destination::is_credentials};
+use super::{destination::is_credentials, extra::Extra};
 
 /// Settings, by their dialects, that have another model asked, or one in another place, than the identifier names: past
 /// the project's list of models and past the price (`[projects.NAME] models`).

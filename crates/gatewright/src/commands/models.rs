@@ -13,7 +13,7 @@ use engine::{Doubt, Found, OwnPrices, PriceBook, Row};
 use crate::{
     commands::{
         amount::{PER_MILLION, PER_UNIT, decimal},
-        print, table,
+        hint, print, table,
     },
     config::{Config, Sources},
 };
@@ -77,18 +77,30 @@ pub(super) fn list(sources: &Sources, asked: &List) -> anyhow::Result<()> {
     };
     let rows = PriceBook::rows("").filter(|row| {
         let (provider, _) = row.split();
-        row.region.is_none() && is_asked(row.name) && known.book_holds(provider)
+        is_asked(row.name) && known.book_holds(provider)
     });
-    let mut lines: Vec<[String; 6]> = rows.map(|row| known.line(row.name, Some(row))).collect();
+    let (everywhere, in_regions): (Vec<Row>, Vec<Row>) = rows.partition(|row| row.region.is_none());
+    let everywhere = everywhere.into_iter();
+    let mut lines: Vec<[String; 6]> = everywhere
+        .map(|row| known.line(row.name, Some(row)))
+        .collect();
     let listed: BTreeSet<String> = lines.iter().map(|[name, ..]| name.to_lowercase()).collect();
     let own = known.own.names().filter(|name| is_asked(name));
     let new = own.filter(|name| !listed.contains(&name.to_lowercase()));
     lines.extend(new.map(|name| known.line(name, None)));
     lines.sort();
+    let count = lines.len();
     print(&table::lines(
         ["MODEL", "FOR", "INPUT", "OUTPUT", "TAKES", "PRICE FROM"],
         lines.into_iter(),
-    ))
+    ))?;
+    if !in_regions.is_empty() {
+        hint(&format!(
+            "{count} models; not listed: {} prices that hold in one region alone (`gatewright models show NAME --region REGION`)",
+            in_regions.len()
+        ));
+    }
+    Ok(())
 }
 
 /// Prints all that is known of a model's price.

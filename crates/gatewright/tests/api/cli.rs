@@ -361,6 +361,16 @@ fn models_are_listed_by_provider() {
         words(&named, "offline/json").is_none()
     );
     assert_eq!(words(&named, "openai/"), None);
+    assert_eq!((one.stderr.as_str(), named.stderr.as_str()), ("", ""));
+    let count = all.stdout.lines().count() - 1;
+    let closing = format!("{count} models; not listed: ");
+    let ending =
+        " prices that hold in one region alone (`gatewright models show NAME --region REGION`)\n";
+    assert!(
+        all.stderr.starts_with(&closing) && all.stderr.ends_with(ending),
+        "{}",
+        all.stderr
+    );
     assert!(
         words(&all, "azure/gpt-4o ")
             .unwrap()

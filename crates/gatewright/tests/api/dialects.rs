@@ -3,20 +3,13 @@
 //!
 //! A case of a plain or streamed chat goes in by the OpenAI-compatible door; schema and repair go by a function.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use futures_util::{StreamExt, future::join_all, stream};
 use serde_json::{Value, json};
-use testkit::{Answer, Upstream};
+use testkit::{Answer, Upstream, files};
 
-use crate::{
-    docs,
-    server::{Answer as Answered, Api, Server, read},
-};
+use crate::server::{Answer as Answered, Api, Server, read};
 
 /// The columns of the table: what a case shows, by how its name begins.
 const COLUMNS: [(&str, &[&str]); 9] = [
@@ -103,7 +96,7 @@ async fn golden_cases_hold_through_the_running_server() {
     );
     let table = table(&counts);
     println!("{table}");
-    docs::hold("dialects.md", "dialects", &table);
+    files::hold("dialects.md", "dialects", &table);
 }
 
 #[tokio::test]
@@ -428,8 +421,8 @@ fn messages(given: &Value) -> Option<Value> {
 fn cases() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../providers/tests/golden");
     let mut cases = Vec::new();
-    for protocol in folders(&root) {
-        for folder in folders(&protocol) {
+    for protocol in files::folders(&root) {
+        for folder in files::folders(&protocol) {
             let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
             let json = |file: &str| {
                 let text = fs::read_to_string(folder.join(file)).unwrap();
@@ -446,15 +439,6 @@ fn cases() -> Vec<Case> {
         }
     }
     cases
-}
-
-fn folders(path: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(path)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders
 }
 
 /// The answers in a file: parted by a line `=====`.

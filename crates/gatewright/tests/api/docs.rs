@@ -88,21 +88,3 @@ fn curls(page: &str) -> Vec<String> {
     }
     commands
 }
-
-/// Holds the table between the marks `<!-- NAME -->` and `<!-- /NAME -->` of a page of `docs/` to what was found;
-/// `UPDATE_DOCS=1` writes it there instead.
-pub fn hold(page: &str, name: &str, table: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(page);
-    let page = std::fs::read_to_string(&path).unwrap();
-    let marks = [format!("<!-- {name} -->\n"), format!("<!-- /{name} -->")];
-    let (before, rest) = page.split_once(&marks[0]).unwrap();
-    let (shown, after) = rest.split_once(&marks[1]).unwrap();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let page = format!("{before}{}{table}{}{after}", marks[0], marks[1]);
-        std::fs::write(&path, page).unwrap();
-        return;
-    }
-    assert_eq!(shown, table, "`UPDATE_DOCS=1` writes the page anew");
-}

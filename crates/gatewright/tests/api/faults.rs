@@ -2,9 +2,9 @@
 //! `docs/structured-output.md`.
 
 use serde_json::{Value, json};
-use testkit::{Answer, Received, Script};
+use testkit::{Answer, Received, Script, files};
 
-use crate::{docs, server::Server};
+use crate::server::Server;
 
 const GOOD: &str = r#"{"name": "Ada", "age": 36}"#;
 const RUNGS: [&str; 4] = ["native_schema", "forced_tool", "json_mode", "prompt"];
@@ -149,7 +149,7 @@ async fn faulty_answers_become_the_value_or_an_error_on_every_rung() {
 
     let table = rows.join("\n") + "\n";
     println!("{table}");
-    docs::hold("structured-output.md", "faults", &table);
+    files::hold("structured-output.md", "faults", &table);
 }
 
 /// What the caller got, in words. A wrong value fails the test.

@@ -400,7 +400,7 @@ async fn what_cannot_be_called_is_said_at_the_call() {
         ),
         (
             json!({"name": "private", "identifier": "openai/x", "extra": {"api_base": "http://127.0.0.1:9/v1"}}),
-            "not allowed",
+            "`127.0.0.1:9` is not allowed",
         ),
         (
             json!({"name": "vectors", "identifier": "openai/x", "type": "embedding"}),
@@ -460,6 +460,42 @@ async fn a_registration_that_cannot_be_used_is_kept_with_a_warning() {
             json!({"name": "c", "identifier": "openai/m", "extra": {"timeout_seconds": "soon"}}),
             "`extra.timeout_seconds` has the wrong type",
         ),
+        (
+            json!({"name": "e", "identifier": "openai/m", "extra": {"timeout_seconds": -1}}),
+            "`extra.timeout_seconds` has the wrong value",
+        ),
+        (
+            json!({"name": "f", "identifier": "openai/m", "extra": {"max_tokens": "x"}}),
+            "`extra.max_tokens` has the wrong type",
+        ),
+        (
+            json!({"name": "g", "identifier": "openai/m", "extra": {"input_cost_per_token": -1}}),
+            "`extra.input_cost_per_token` has the wrong value",
+        ),
+        (
+            json!({"name": "h", "identifier": "openai/m", "extra": {"output_cost_per_token": 1e12}}),
+            "`extra.output_cost_per_token` has the wrong value",
+        ),
+        (
+            json!({"name": "i", "identifier": "azure/m", "extra": {"api_version": [1]}}),
+            "`extra.api_version` has the wrong type",
+        ),
+        (
+            json!({"name": "j", "identifier": "openai/m", "extra": {"ocr": "yes"}}),
+            "`extra.ocr` has the wrong type",
+        ),
+        (
+            json!({"name": "k", "identifier": "openai/m", "extra": {"headers": {"a": 5}}}),
+            "`extra.headers.a` has the wrong type",
+        ),
+        (
+            json!({"name": "l", "identifier": "vllm/any"}),
+            "the address `localhost:8000` is not allowed",
+        ),
+        (
+            json!({"name": "m", "identifier": "openai/m", "extra": {"api_base": "https://10.0.0.7/v1"}}),
+            "the address `10.0.0.7:443` is not allowed",
+        ),
     ];
 
     for (body, expected) in cases {
@@ -478,9 +514,49 @@ async fn a_registration_that_cannot_be_used_is_kept_with_a_warning() {
         let reason = called.body["detail"]["reason"].as_str().unwrap();
         assert!(reason.contains(expected), "{reason}");
     }
-    let fine = json!({"name": "d", "identifier": "openai/m", "extra": {"api_base": "http://127.0.0.1:9/v1"}});
+    let fine = json!({"name": "d", "identifier": "openai/m", "extra": {"api_base": "https://example.com/v1"}});
     let fine = api.post("/v2/models/custom", fine).await;
     assert_eq!(warning(&fine), None);
+}
+
+#[tokio::test]
+async fn what_is_left_out_of_every_call_is_said_at_the_registration() {
+    let (server, upstream) = Server::with_upstream(Answer::text("hi")).await;
+    let api = server.api();
+    let extra = json!({
+        "api_base": upstream.base_url(), "region": 5, "max_tokens": 9.0,
+        "headers": {"authorization": "Bearer canary", "x-mine": "1"},
+    });
+    let body = json!({"name": "mine", "identifier": "openai/m", "extra": extra});
+
+    let registered = api.post("/v2/models/custom", body).await;
+    let function = json!({"name": "f", "instructions": "x", "model": "mine"});
+    let called = api.call(&api.function(function).await, json!({})).await;
+
+    let said = "the header `authorization` was left out: it is the gateway's to set";
+    assert_eq!(warning(&registered).unwrap(), said);
+    assert_eq!(registered.body["extra"], extra);
+    assert_eq!(called.status.as_u16(), 200);
+    assert_eq!(api.span(&called).await["meta"]["warnings"], json!([said]));
+    let sent = &upstream.requests()[0];
+    assert_eq!(sent.headers.get("x-mine").unwrap(), "1");
+    assert!(!heard(&upstream, 0).contains("canary"));
+    assert_eq!(sent.json()["max_tokens"], json!(9));
+}
+
+#[tokio::test]
+async fn a_warning_reads_as_plain_text() {
+    let server = Server::start();
+    let extra = json!({"protocol": "\"morse\" it's é\n"});
+    let body = json!({"name": "m", "identifier": "openai/m", "extra": extra});
+
+    let registered = server.api().post("/v2/models/custom", body).await;
+
+    let said = warning(&registered).unwrap();
+    assert!(
+        said.contains(r#"unknown protocol `"morse" it's \u{e9}\n`"#),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -574,7 +650,69 @@ async fn a_refused_key_gives_way_to_another_one() {
     assert_eq!((first.status.as_u16(), second.status.as_u16()), (200, 200));
     // The bad key was tried once, and rests.
     assert_eq!(upstream.requests().len(), 3);
-    assert_eq!(api.span(&first).await["meta"]["attempts"], json!(1));
+    let meta = api.span(&first).await["meta"].clone();
+    assert_eq!(
+        (&meta["attempts"], &meta["model"]),
+        (&json!(2), &json!("local/m"))
+    );
+    let tried = meta["models_tried"].as_array().unwrap();
+    let told = ["status", "class", "upstream_status", "reason", "model"].map(|it| &tried[0][it]);
+    let refused = json!(["unavailable", "auth", 401, "provider_auth", "local/m"]);
+    assert_eq!(json!(told), refused);
+    assert_eq!(tried[0]["usage"]["total_tokens"], json!(0));
+    assert_eq!(tried[1]["status"], json!("answered"));
+    assert!(!meta.to_string().contains("bad-key"));
+    assert_eq!(api.span(&second).await["meta"]["attempts"], json!(1));
+}
+
+#[tokio::test]
+async fn a_refused_key_is_in_the_span_of_a_stream_and_of_an_embedding_too() {
+    let script = Script::by(|request| {
+        if request.headers.get("authorization").unwrap() == "Bearer bad-key-1" {
+            Answer::error(429, "slow down")
+        } else if request.path.ends_with("/embeddings") {
+            Answer::embeddings(vec![vec![0.5, 0.5]])
+        } else {
+            Answer::text("hi")
+        }
+    });
+    let upstream = Upstream::start(script).await;
+    for path in ["stream", "embeddings"] {
+        let server = Server::start_with(&[
+            (
+                "GATEWRIGHT_PROVIDERS__LOCAL__API_BASE",
+                &upstream.base_url(),
+            ),
+            (
+                "GATEWRIGHT_PROVIDERS__LOCAL__KEYS",
+                "[{ env = \"ONE\", weight = 9 }, { env = \"TWO\" }]",
+            ),
+            ("ONE", "bad-key-1"),
+            ("TWO", "good-key-2"),
+        ]);
+        let api = server.api();
+        let span = if path == "stream" {
+            let function = json!({"name": "f", "instructions": "x", "model": "local/m"});
+            let function = api.function(function).await;
+            let streamed = api.stream_of(&function, &json!({})).await;
+            api.span_of(&streamed).await
+        } else {
+            let body = json!({"model": "local/m", "input": "x"});
+            api.span(&api.post("/v2/embeddings", body).await).await
+        };
+        let meta = &span["meta"];
+        let tried = meta["models_tried"].as_array().unwrap();
+        let statuses: Vec<_> = tried
+            .iter()
+            .map(|it| (&it["status"], &it["class"]))
+            .collect();
+        let expected = [
+            (&json!("unavailable"), &json!("rate_limit")),
+            (&json!("answered"), &Value::Null),
+        ];
+        assert_eq!(statuses, expected, "{path}");
+        assert_eq!(meta["attempts"], json!(2), "{path}");
+    }
 }
 
 #[tokio::test]
@@ -1057,7 +1195,7 @@ async fn at_another_address_only_what_the_operator_names_is_listed() {
         "offline/json",
         "offline/rerank",
         "openai/embed",
-        "openai/gpt-4.1-mini",
+        "openai/gpt-5.4-mini",
     ];
     assert_eq!(names(&page), expected);
     assert_eq!(
@@ -1176,4 +1314,41 @@ async fn one_accounts_limit_is_not_anothers() {
     let called = api.call(&api.function(function).await, json!({})).await;
 
     assert_eq!(called.status, 200, "{called:?}");
+}
+
+#[tokio::test]
+async fn an_address_of_a_tenants_learns_nothing_of_the_operators_settings() {
+    let upstream = Upstream::start(Answer::text("hi")).await;
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_EGRESS__ALLOW",
+            &format!("[\"{}\"]", upstream.authority()),
+        ),
+        ("GATEWRIGHT_PROVIDERS__AZURE__RESOURCE", "canary-resource"),
+        ("GATEWRIGHT_PROVIDERS__AZURE__PROJECT", "canary-project"),
+    ]);
+    let api = server.api();
+    let address = |rest: &str| format!("http://{}/{rest}", upstream.authority());
+    let cases = [
+        (json!({"api_base": address("{resource}/v1")}), false),
+        (json!({"api_base": address("{project}/v1")}), false),
+        (
+            json!({"api_base": address("{project}/v1"), "project": "mine", "protocol": "openai"}),
+            true,
+        ),
+    ];
+
+    for (index, (extra, is_fine)) in cases.into_iter().enumerate() {
+        let name = format!("m{index}");
+        let body = json!({"name": name, "identifier": "azure/m", "api_key": "k", "extra": extra});
+        let registered = api.post("/v2/models/custom", body).await;
+        let function = json!({"name": name, "instructions": "x", "model": name});
+        let called = api.call(&api.function(function).await, json!({})).await;
+
+        assert_eq!(warning(&registered).is_none(), is_fine, "{registered:?}");
+        assert_eq!(called.status.as_u16(), if is_fine { 200 } else { 400 });
+        let said = format!("{registered:?} {called:?} {}", heard(&upstream, 0));
+        assert!(!said.contains("canary"), "{said}");
+    }
+    assert_eq!(upstream.requests()[0].path, "/mine/v1/chat/completions");
 }

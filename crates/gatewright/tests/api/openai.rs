@@ -1057,6 +1057,11 @@ async fn texts_are_embedded_in_the_ecosystems_shape() {
             json!(["body", "input"]),
             "string_too_short",
         ),
+        (
+            json!({"input": ["a", ""]}),
+            json!(["body", "input", 1]),
+            "string_too_short",
+        ),
         (json!({"input": []}), json!(["body", "input"]), "too_short"),
         (
             json!({"input": {}}),

@@ -112,6 +112,35 @@ async fn at_another_address_the_book_does_not_hold() {
     assert_eq!(price, "custom model");
 }
 
+#[tokio::test]
+async fn a_cost_that_the_host_reports_is_the_cost_whatever_the_price() {
+    let answer = || {
+        Answer::text("hi")
+            .usage(1_000, 10)
+            .header("x-litellm-response-cost", "0.0025")
+    };
+    let (server, upstream) = Server::with_upstream(vec![answer(), answer()]).await;
+    let api = server.api();
+    let extra = json!({"api_base": upstream.base_url(), "input_cost_per_token": 1, "output_cost_per_token": 1});
+    let own = json!({"name": "m", "identifier": "openai/gpt-4o", "extra": extra});
+    api.post("/v2/models/custom", own).await;
+
+    for (model, word) in [
+        ("house/a", "unpriced house/a (not by the book)"),
+        ("m", "custom model"),
+    ] {
+        let meta = call(&api, model).await["meta"].clone();
+
+        let (cost, status, price) = priced(&meta);
+        assert_eq!(
+            (cost["generation"].as_f64(), status),
+            (Some(0.0025), &json!("exact"))
+        );
+        assert_eq!(price, word);
+        assert_eq!(meta["models_tried"][0]["reported_cost"], 0.0025);
+    }
+}
+
 /// Runs the command: its status, and what it says.
 fn reprice(server: &Server, config: &Path, further: &[&str]) -> (Option<i32>, String, String) {
     let arguments = ["spans", "reprice", "--config", config.to_str().unwrap()];

@@ -14,7 +14,9 @@ use tokio::{
 use super::*;
 use crate::{
     cohere::Cohere,
+    ollama::Ollama,
     openai::OpenAi,
+    responses::Responses,
     wire::tests::{Host, client, target},
 };
 
@@ -341,4 +343,53 @@ fn a_key_is_missed_at_the_hosts_own_address_alone() {
     );
     assert!(at("http://localhost:8000/v2").is_ok());
     assert!(needs_key(&keyed, own, "CO_API_KEY").is_ok());
+}
+
+#[tokio::test]
+async fn what_was_counted_of_a_stream_that_fails_before_its_first_piece_is_told() {
+    async fn taken(dialect: impl Adapter, body: &str) -> Taken {
+        let host = Host::saying(format!("HTTP/1.1 200 OK\r\n\r\n{body}")).await;
+        ask_in(dialect, &host).await.err().unwrap().taken
+    }
+    let error = r#""error":{"message":"no","code":500}"#;
+    let count = r#"{"prompt_tokens":5,"completion_tokens":2}"#;
+    let own = r#"{"input_tokens":5,"output_tokens":2}"#;
+
+    let told = [
+        taken(OpenAi, &format!("data: {{{error},\"usage\":{count}}}\n\n")).await,
+        taken(
+            OpenAi,
+            &format!("data: {{\"choices\":[],\"usage\":{count}}}\n\ndata: {{{error}}}\n\n"),
+        )
+        .await,
+        taken(
+            Responses,
+            &format!("data: {{\"type\":\"response.failed\",\"response\":{{{error},\"usage\":{own}}}}}\n\n"),
+        )
+        .await,
+        taken(
+            Cohere,
+            &format!(
+                "data: {{\"type\":\"message-end\",\"delta\":{{\"finish_reason\":\"ERROR\",\"usage\":{{\"tokens\":{own}}}}}}}\n\n"
+            ),
+        )
+        .await,
+        taken(
+            Ollama,
+            &format!("{{{error},\"prompt_eval_count\":5,\"eval_count\":2}}\n"),
+        )
+        .await,
+    ];
+
+    for taken in told {
+        let Taken::Counted(report) = taken else {
+            panic!("{taken:?}")
+        };
+        assert_eq!(
+            (report.usage.input_tokens, report.usage.output_tokens),
+            (5, 2)
+        );
+    }
+    let uncounted = taken(OpenAi, &format!("data: {{{error}}}\n\n")).await;
+    assert_eq!(uncounted, Taken::Nothing);
 }

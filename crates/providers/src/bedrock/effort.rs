@@ -53,9 +53,6 @@ impl Effort {
                 fields: [(REASONING_EFFORT.to_owned(), given.clone())].into(),
                 ..Self::default()
             },
-            (Family::Nova2, _, Some("")) => {
-                Self::default().but_not(target, "takes a level in words")
-            }
             (Family::Nova2, _, Some(level)) => Self::nova(level),
             _ => Self::default().but_not(target, "is not known to take one"),
         }

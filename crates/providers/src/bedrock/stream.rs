@@ -163,4 +163,8 @@ impl Decoder for EventDecoder {
         };
         Ok(self.telling.finish().into_iter().chain([end]).collect())
     }
+
+    fn counted(&mut self, _event: Option<&Event>) -> Option<UsageReport> {
+        self.usage.take()
+    }
 }

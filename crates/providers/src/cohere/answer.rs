@@ -148,11 +148,16 @@ pub(super) fn usage(usage: &Value) -> Option<UsageReport> {
     let output_tokens = count("output_tokens")?;
     let is_billed = whole(&billed["input_tokens"]).is_some();
     let cached_tokens = whole(&usage["cached_tokens"]).filter(|_| !is_billed);
+    let cached_tokens = cached_tokens.unwrap_or(0);
+    // More out of the cache than was sent is no count at all.
+    if cached_tokens > input_tokens {
+        return None;
+    }
     Some(UsageReport {
         usage: Usage {
             input_tokens,
             output_tokens,
-            cached_tokens: cached_tokens.unwrap_or(0).min(input_tokens),
+            cached_tokens,
             ..Usage::default()
         },
         cost: None,

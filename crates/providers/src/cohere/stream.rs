@@ -5,7 +5,7 @@
 
 use std::slice;
 
-use domain::Delta;
+use domain::{Delta, UsageReport};
 use serde_json::Value;
 
 use super::{
@@ -82,6 +82,11 @@ impl Decoder for EventDecoder {
             _ if event.data.trim() == "[DONE]" => Ok(Vec::new()),
             _ => answer::answer(event.data.as_bytes()).and_then(|event| self.event(&event)),
         }
+    }
+
+    fn counted(&mut self, event: Option<&Event>) -> Option<UsageReport> {
+        let event: Value = serde_json::from_str(&event?.data).ok()?;
+        answer::usage(&event["delta"]["usage"])
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A row is what the host's own pages say. Where one is out of date, `[providers.NAME]` in the operator's file wins.
 
+#[cfg(test)]
+mod page;
 mod steering;
 mod table;
 

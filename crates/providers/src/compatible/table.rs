@@ -31,13 +31,13 @@ pub(crate) static TABLE: &[Row] = &[
         default_embedding_model: Some("text-embedding-3-small"),
         takes_base64: true,
         short_ids: &[""],
-        // Its end is announced for 2027-01-14: https://developers.openai.com/api/docs/deprecations. The one named there
-        // in its place takes tools in chats only where it is told not to think.
+        // Of the cheap ones that stay (https://developers.openai.com/api/docs/deprecations) the one that does not think
+        // unasked: those that do, such as `gpt-6-luna`, take tools in chats only where they are told not to.
         ..row(
             "openai",
             "https://api.openai.com/v1",
             "OPENAI_API_KEY",
-            "gpt-4.1-mini",
+            "gpt-5.4-mini",
         )
     },
     row(
@@ -50,7 +50,7 @@ pub(crate) static TABLE: &[Row] = &[
         "parasail",
         "https://api.parasail.io/v1",
         "PARASAIL_API_KEY",
-        "deepseek-ai/DeepSeek-V4-Flash-0731",
+        "parasail-llama-33-70b-fp8",
     ),
     Row {
         // It refuses what it does not know, this member too; the count comes unasked.
@@ -107,7 +107,7 @@ pub(crate) static TABLE: &[Row] = &[
             "openrouter",
             "https://openrouter.ai/api/v1",
             "OPENROUTER_API_KEY",
-            "openai/gpt-4.1-mini",
+            "openai/gpt-5.4-mini",
         )
     },
     row(
@@ -203,7 +203,7 @@ pub(crate) static TABLE: &[Row] = &[
             "vercel",
             "https://ai-gateway.vercel.sh/v1",
             "AI_GATEWAY_API_KEY",
-            "openai/gpt-4.1-mini",
+            "openai/gpt-5.4-mini",
         )
     },
     row(
@@ -274,7 +274,7 @@ pub(crate) static TABLE: &[Row] = &[
             "upstage",
             "https://api.upstage.ai/v1",
             "UPSTAGE_API_KEY",
-            "solar-pro2",
+            "solar-mini4",
         )
     },
     row(

@@ -153,19 +153,20 @@ impl Answer {
         let thoughts = count(&usage["thoughtsTokenCount"])?;
         let input_tokens = input_tokens + tools;
         let output_tokens = answered + thoughts;
-        let cached = whole(&usage["cachedContentTokenCount"]).unwrap_or(0);
+        let cached_tokens = whole(&usage["cachedContentTokenCount"]).unwrap_or(0);
+        // More out of the cache than was sent is no count at all.
+        let uncached = input_tokens.checked_sub(cached_tokens)?;
         let part = |details: &str, modality: &str| of_modality(&usage[details], modality);
         // Cached sound is cached first of all.
         let audio = part("promptTokensDetails", "AUDIO")
             .saturating_sub(part("cacheTokensDetails", "AUDIO"));
-        let cached_tokens = cached.min(input_tokens);
         Some(UsageReport {
             usage: Usage {
                 input_tokens,
                 output_tokens,
                 reasoning_tokens: thoughts,
                 cached_tokens,
-                audio_input_tokens: audio.min(input_tokens - cached_tokens),
+                audio_input_tokens: audio.min(uncached),
                 audio_output_tokens: part("candidatesTokensDetails", "AUDIO").min(answered),
                 image_output_tokens: part("candidatesTokensDetails", "IMAGE").min(answered),
                 ..Usage::default()

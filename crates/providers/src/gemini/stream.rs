@@ -154,6 +154,10 @@ impl Decoder for ChunkDecoder {
         let finish_reason = self.finish_reason.ok_or_else(Fault::broken_off)?;
         Ok(self.end(finish_reason))
     }
+
+    fn counted(&mut self, _event: Option<&Event>) -> Option<UsageReport> {
+        self.usage.take()
+    }
 }
 
 fn filled(text: String) -> Option<String> {

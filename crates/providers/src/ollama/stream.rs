@@ -2,7 +2,8 @@
 //!
 //! <https://docs.ollama.com/api/streaming>. A stream has ended with the piece that says so.
 
-use domain::Delta;
+use domain::{Delta, UsageReport};
+use serde_json::Value;
 
 use super::{Reading, answer};
 use crate::{
@@ -29,6 +30,11 @@ impl Decoder for LineDecoder {
     fn push(&mut self, event: &Event) -> Result<Vec<Delta>, Fault> {
         let piece = answer::answer(event.data.as_bytes());
         piece.and_then(|piece| answer::deltas(&mut self.assembly, &piece))
+    }
+
+    fn counted(&mut self, event: Option<&Event>) -> Option<UsageReport> {
+        let piece: Value = serde_json::from_str(&event?.data).ok()?;
+        answer::usage(&piece)
     }
 }
 

@@ -57,11 +57,8 @@ impl ChunkDecoder {
         if let Some(error) = choice.get("error").filter(|error| !error.is_null()) {
             return Err(fault::of_error(error));
         }
-        // Groq and Moonshot have places of their own for it. Some count on from chunk to chunk: the last holds.
-        let counts = [&chunk["usage"], &chunk["x_groq"]["usage"], &choice["usage"]];
-        let mut counts = counts.into_iter();
-        let counted = counts.find_map(|count| usage::of_chat(count, data.as_bytes()));
-        self.usage = counted.or_else(|| self.usage.take());
+        // Some count on from chunk to chunk: the last holds.
+        self.usage = count(&chunk, choice, data).or_else(|| self.usage.take());
         // Some say nothing with an empty text rather than with `null`.
         let reason = choice["finish_reason"].as_str();
         if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
@@ -114,6 +111,13 @@ impl ChunkDecoder {
     }
 }
 
+/// The count in a chunk. Groq and Moonshot have places of their own for it.
+fn count(chunk: &Value, choice: &Value, data: &str) -> Option<UsageReport> {
+    let counts = [&chunk["usage"], &chunk["x_groq"]["usage"], &choice["usage"]];
+    let mut counts = counts.into_iter();
+    counts.find_map(|count| usage::of_chat(count, data.as_bytes()))
+}
+
 impl Decoder for ChunkDecoder {
     fn push(&mut self, event: &Event) -> Result<Vec<Delta>, Fault> {
         let data = event.data.trim();
@@ -137,6 +141,12 @@ impl Decoder for ChunkDecoder {
             usage: self.usage.take(),
         });
         Ok(deltas)
+    }
+
+    fn counted(&mut self, event: Option<&Event>) -> Option<UsageReport> {
+        let data = event.map_or("", |event| event.data.trim());
+        let chunk: Value = serde_json::from_str(data).unwrap_or_default();
+        count(&chunk, &chunk["choices"][0], data).or_else(|| self.usage.take())
     }
 }
 

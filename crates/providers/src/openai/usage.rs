@@ -39,6 +39,8 @@ const CACHE_WRITE: Places = &[
     // LiteLLM, Databricks and Vercel's gateway, of Anthropic's models.
     "/cache_creation_input_tokens",
 ];
+/// Places of what Anthropic's way to count has beside the input, and not in it.
+const BESIDE: Places = &["/cache_read_input_tokens", "/cache_creation_input_tokens"];
 const AUDIO_INPUT: Places = &[
     "/prompt_tokens_details/audio_tokens",
     "/input_tokens_details/audio_tokens",
@@ -86,7 +88,10 @@ pub(super) fn of_images(usage: &Value, body: &[u8]) -> Option<UsageReport> {
 
 /// What an answer of whatever kind took.
 pub(super) fn of_any(usage: &Value, body: &[u8]) -> Option<UsageReport> {
-    of_chat(usage, body).or_else(|| of_texts(usage, body))
+    match named(usage, &OUTPUT) {
+        Some(_) => of_chat(usage, body),
+        None => of_texts(usage, body),
+    }
 }
 
 fn report(usage: Usage, said: &Value, body: &[u8]) -> UsageReport {
@@ -97,7 +102,8 @@ fn report(usage: Usage, said: &Value, body: &[u8]) -> UsageReport {
     }
 }
 
-/// The counts; a part is never more than its whole.
+/// The counts; a part is never more than its whole. More out of the cache than was sent is no count at all: nobody knows
+/// which of the two is wrong.
 fn counts(usage: &Value) -> Option<Usage> {
     let sent = named(usage, &INPUT)?;
     let answered = named(usage, &OUTPUT)?;
@@ -116,10 +122,12 @@ fn counts(usage: &Value) -> Option<Usage> {
         answered
     };
     // What was cached is a part of what was sent, but in Anthropic's own way to count.
-    let input_tokens = if cached + written > sent {
+    let input_tokens = if cached + written <= sent {
+        sent
+    } else if first(usage, BESIDE) > 0 {
         sent + cached + written
     } else {
-        sent
+        return None;
     };
     let rest = input_tokens - cached - written;
     let said = output_tokens - reasoning;

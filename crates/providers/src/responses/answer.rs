@@ -176,7 +176,7 @@ pub(super) const fn with_calls(reason: FinishReason, has_calls: bool) -> FinishR
     }
 }
 
-/// The provider's count, if it makes sense.
+/// The provider's count, if it makes sense: with no more out of the cache than was sent.
 pub(super) fn usage(usage: &Value) -> Option<UsageReport> {
     let input_tokens = whole(&usage["input_tokens"])?;
     let output_tokens = whole(&usage["output_tokens"])?;
@@ -186,14 +186,16 @@ pub(super) fn usage(usage: &Value) -> Option<UsageReport> {
     let cached = of_sent(["cached_tokens", "cache_read_input_tokens"]).unwrap_or(0);
     let written = of_sent(["cache_write_tokens", "cache_creation_input_tokens"]).unwrap_or(0);
     let thought = whole(&usage["output_tokens_details"]["reasoning_tokens"]).unwrap_or(0);
-    let cached_tokens = cached.min(input_tokens);
+    if cached + written > input_tokens {
+        return None;
+    }
     Some(UsageReport {
         usage: Usage {
             input_tokens,
             output_tokens,
             reasoning_tokens: thought.min(output_tokens),
-            cached_tokens,
-            cache_write_tokens: written.min(input_tokens - cached_tokens),
+            cached_tokens: cached,
+            cache_write_tokens: written,
             ..Usage::default()
         },
         cost: total(&usage["cost"]),

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::{Delta, ToolCallDelta};
+use domain::{Delta, ToolCallDelta, UsageReport};
 use serde_json::Value;
 
 use super::{
@@ -210,6 +210,11 @@ impl Decoder for ResponseDecoder {
             "" | DONE => Ok(Vec::new()),
             data => self.event(&event.name, data),
         }
+    }
+
+    fn counted(&mut self, event: Option<&Event>) -> Option<UsageReport> {
+        let event: Value = serde_json::from_str(&event?.data).ok()?;
+        usage(&event["response"]["usage"])
     }
 }
 

@@ -215,6 +215,12 @@ impl Client {
         within(target, opening).await
     }
 
+    /// Whether the target's address may be dialled, as far as that can be told without looking its name up.
+    pub(crate) fn check(&self, target: &Target) -> Result<(), ProviderError> {
+        self.egress.admit(target.egress, &address(target)?)?;
+        Ok(())
+    }
+
     fn post(
         &self,
         target: &Target,

@@ -4,11 +4,7 @@
 //! operator's list; what is checked is the address that is dialled, and once more the one that was connected to.
 //! A resolver is told a name but no port, so each port that the list names ranges for has clients of its own.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Once},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::seams::{EgressPolicy, ProviderError, ProviderErrorKind};
 use http::{HeaderValue, header};
@@ -19,13 +15,11 @@ use super::{
     WireRequest,
     allow::AllowList,
     guard::{Guard, GuardLayer, GuardedResolver, Refused},
+    tls::Tls,
 };
 use crate::options::{EgressOptions, UpstreamOptions};
 
-/// What is said of every refused address, whatever stands behind it.
-const REFUSAL: &str = "the address is not allowed";
 const MAX_IDLE_PER_ORIGIN: usize = 256;
-static WARNED: Once = Once::new();
 const USER_AGENT: &str = concat!("gatewright/", env!("CARGO_PKG_VERSION"));
 
 /// Why there is no way out.
@@ -47,6 +41,9 @@ pub(crate) enum EgressError {
         /// Its value.
         value: f64,
     },
+    /// There is no TLS.
+    #[error("TLS cannot be set up")]
+    Tls(#[source] rustls::Error),
     /// The HTTP client cannot be built.
     #[error("the HTTP client cannot be built")]
     Client(#[source] reqwest::Error),
@@ -136,10 +133,14 @@ impl Egress {
         seconds("upstream.timeout_seconds", upstream.timeout_seconds)?;
         let allowed = list("egress.allow", &options.allow)?;
         let documents = list("egress.allow_documents", &options.allow_documents)?;
+        let clients = Clients {
+            tls: Tls::new().map_err(EgressError::Tls)?,
+            connect_timeout,
+        };
         Ok(Self {
-            operator: client(connect_timeout, None)?,
-            tenant: Tenant::new(allowed, connect_timeout)?,
-            documents: Tenant::new(documents, connect_timeout)?,
+            operator: clients.client(None)?,
+            tenant: Tenant::new(allowed, &clients)?,
+            documents: Tenant::new(documents, &clients)?,
         })
     }
 
@@ -159,13 +160,17 @@ impl Egress {
                 let client = self.operator.clone();
                 Ok(Passage { client, url })
             }
-            EgressPolicy::Tenant => self.tenant.admit(api_base).ok_or_else(refusal),
+            EgressPolicy::Tenant => {
+                let url = parsed(api_base);
+                let passage = url.as_ref().and_then(|url| self.tenant.admit(url));
+                passage.ok_or_else(|| refusal(url.as_ref()))
+            }
         }
     }
 
     /// Lets a request out to the address of a document, if it may be dialled.
     pub(super) fn admit_document(&self, url: &str) -> Option<Passage> {
-        self.documents.admit(url)
+        self.documents.admit(&parsed(url)?)
     }
 
     /// Checks an address that is only passed on, for a provider to fetch a document from.
@@ -189,10 +194,10 @@ impl Egress {
 }
 
 impl Tenant {
-    fn new(allowed: AllowList, connect_timeout: Duration) -> Result<Self, EgressError> {
+    fn new(allowed: AllowList, clients: &Clients) -> Result<Self, EgressError> {
         let guarded = |ranges, public| {
             let guard = Arc::new(Guard::new(ranges, public));
-            let client = client(connect_timeout, Some(&guard))?;
+            let client = clients.client(Some(&guard))?;
             Ok(Guarded { guard, client })
         };
         let mut ports = HashMap::new();
@@ -203,22 +208,25 @@ impl Tenant {
             ports.insert(port, Port { plain, tls });
         }
         Ok(Self {
-            vouched: client(connect_timeout, None)?,
+            vouched: clients.client(None)?,
             public: guarded(Vec::new(), true)?,
             allowed,
             ports,
         })
     }
 
-    fn admit(&self, api_base: &str) -> Option<Passage> {
-        let url = parsed(api_base)?;
+    /// The way to an address; `None` if it may not be dialled, as far as that can be told without looking a name up.
+    fn admit(&self, url: &Url) -> Option<Passage> {
         let port = url.port_or_known_default()?;
         let host = url.host()?;
+        let by = |client: &Client| Passage {
+            client: client.clone(),
+            url: url.clone(),
+        };
         if let Host::Domain(name) = host
             && self.allowed.names(name, port)
         {
-            let client = self.vouched.clone();
-            return Some(Passage { client, url });
+            return Some(by(&self.vouched));
         }
         let guarded = match (url.scheme(), self.ports.get(&port)) {
             ("https", None) => &self.public,
@@ -227,14 +235,20 @@ impl Tenant {
             _ => return None,
         };
         match host {
+            Host::Domain(name) if is_loopback(name) => guarded.guard.check_loopback().ok()?,
             Host::Domain(_) => {}
             // Clients ask no resolver about literal addresses.
             Host::Ipv4(ip) => guarded.guard.check(ip.into()).ok()?,
             Host::Ipv6(ip) => guarded.guard.check(ip.into()).ok()?,
         }
-        let client = guarded.client.clone();
-        Some(Passage { client, url })
+        Some(by(&guarded.client))
     }
+}
+
+/// Whether a name stands for the machine itself, whoever is asked (RFC 6761, 6.3).
+fn is_loopback(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// Reads a time out of the configuration.
@@ -252,9 +266,19 @@ fn parsed(url: &str) -> Option<Url> {
     (is_plain && is_web).then_some(url)
 }
 
-/// The refusal of an address.
-pub(super) fn refusal() -> ProviderError {
-    ProviderError::new(ProviderErrorKind::RefusedAddress, REFUSAL)
+/// The refusal of an address. It says what was asked for, and nothing of what stands behind that.
+pub(super) fn refusal(url: Option<&Url>) -> ProviderError {
+    let place = url.and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
+    let reason = match place {
+        Some((host, port)) => format!(
+            "the address `{host}:{port}` is not allowed: projects may reach public addresses by `https`, and what the \
+             operator's `egress.allow` lists"
+        ),
+        None => {
+            "the address is not allowed: it is no `https` or `http` URL of a host alone".to_owned()
+        }
+    };
+    ProviderError::new(ProviderErrorKind::RefusedAddress, reason)
 }
 
 /// Whether a request failed because its address was refused on the way.
@@ -262,42 +286,36 @@ pub(super) fn was_refused(error: &reqwest::Error) -> bool {
     super::causes(error).any(<dyn std::error::Error>::is::<Refused>)
 }
 
-fn client(connect_timeout: Duration, guard: Option<&Arc<Guard>>) -> Result<Client, EgressError> {
-    match builder(connect_timeout, guard).build() {
-        Ok(client) => Ok(client),
-        // A machine without certificates can still use what needs none; TLS then fails, one request at a time.
-        Err(error) => {
-            WARNED.call_once(|| {
-                tracing::warn!(
-                    error = %super::innermost(&error),
-                    "no certificate authorities can be read: no host can be reached by https"
-                );
-            });
-            let builder = builder(connect_timeout, guard).tls_certs_only([]);
-            builder.build().map_err(EgressError::Client)
-        }
-    }
+/// How clients are made.
+struct Clients {
+    tls: Tls,
+    connect_timeout: Duration,
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the one place that builds clients"
-)]
-fn builder(connect_timeout: Duration, guard: Option<&Arc<Guard>>) -> reqwest::ClientBuilder {
-    let builder = Client::builder()
-        .user_agent(USER_AGENT)
-        .no_proxy()
-        .redirect(redirect::Policy::none())
-        .referer(false)
-        .retry(reqwest::retry::never())
-        .http1_only()
-        .tcp_nodelay(true)
-        .connect_timeout(connect_timeout)
-        .pool_max_idle_per_host(MAX_IDLE_PER_ORIGIN);
-    match guard {
-        None => builder,
-        Some(guard) => builder
-            .dns_resolver(GuardedResolver(guard.clone()))
-            .connector_layer(GuardLayer(guard.clone())),
+impl Clients {
+    /// A client that is held to a guard, if there is one.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that builds clients"
+    )]
+    fn client(&self, guard: Option<&Arc<Guard>>) -> Result<Client, EgressError> {
+        let builder = Client::builder()
+            .tls_backend_preconfigured(self.tls.of_client())
+            .user_agent(USER_AGENT)
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .retry(reqwest::retry::never())
+            .http1_only()
+            .tcp_nodelay(true)
+            .connect_timeout(self.connect_timeout)
+            .pool_max_idle_per_host(MAX_IDLE_PER_ORIGIN);
+        let builder = match guard {
+            None => builder,
+            Some(guard) => builder
+                .dns_resolver(GuardedResolver(guard.clone()))
+                .connector_layer(GuardLayer(guard.clone())),
+        };
+        builder.build().map_err(EgressError::Client)
     }
 }

@@ -107,7 +107,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 /// A failure before there was an answer.
 pub(super) fn of_sending(error: &reqwest::Error) -> ProviderError {
     if super::egress::was_refused(error) {
-        return super::egress::refusal();
+        return super::egress::refusal(error.url());
     }
     let innermost = super::innermost(error);
     let is_garbage = super::causes(error)

@@ -168,12 +168,9 @@ impl Grant {
         let mut context = digest::Context::new(&digest::SHA256);
         let place = target.settings.get(TOKEN_URL).map_or("", String::as_str);
         let parts = match self {
-            Self::ServiceAccount(account) => [
-                place,
-                &account.client_email,
-                account.private_key.expose(),
-                "",
-            ],
+            Self::ServiceAccount(account) => {
+                [&account.client_email, account.private_key.expose(), "", ""]
+            }
             Self::ClientSecret {
                 url,
                 id,
@@ -181,7 +178,7 @@ impl Grant {
                 scope,
             } => [url, id, secret.expose(), scope],
         };
-        for part in parts {
+        for part in [place].into_iter().chain(parts) {
             context.update(&part.len().to_le_bytes());
             context.update(part.as_bytes());
         }

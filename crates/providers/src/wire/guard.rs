@@ -3,7 +3,7 @@
 use std::{
     error::Error,
     future::Future,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -42,6 +42,12 @@ impl Guard {
         let passes = (self.public && address::is_public(ip))
             || self.ranges.iter().any(|range| range.contains(&ip));
         passes.then_some(()).ok_or(Refused)
+    }
+
+    /// Checks the machine itself, under either of its addresses.
+    pub(super) fn check_loopback(&self) -> Result<(), Refused> {
+        let [v4, v6] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        self.check(v4).or_else(|Refused| self.check(v6))
     }
 
     /// Looks a name up. One refused address refuses the name.

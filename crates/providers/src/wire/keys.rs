@@ -7,7 +7,7 @@ use std::{
 
 use domain::{
     Secret,
-    seams::{ProviderError, ProviderErrorKind as Kind, Target},
+    seams::{KeyRefusal, ProviderError, ProviderErrorKind as Kind, Target},
 };
 use moka::sync::Cache;
 use tokio::time::Instant;
@@ -83,6 +83,8 @@ pub(crate) struct Turns<'a> {
     own: Option<Target>,
     given: &'a Target,
     left: std::vec::IntoIter<Secret>,
+    /// Since when it is the present key's turn.
+    since: Instant,
 }
 
 impl<'a> Turns<'a> {
@@ -99,6 +101,7 @@ impl<'a> Turns<'a> {
             own: None,
             given: target,
             left: order.into_iter(),
+            since: Instant::now(),
         };
         turns.take_next();
         turns
@@ -120,13 +123,19 @@ impl<'a> Turns<'a> {
         if let Some(key) = &self.target().key {
             self.ring.rest(key, error.retry_after);
         }
-        self.take_next()
+        let (took, has_next) = (self.since.elapsed(), self.take_next());
+        if has_next {
+            let error = error.clone();
+            self.given.key_refusals.add(KeyRefusal { error, took });
+        }
+        has_next
     }
 
     fn take_next(&mut self) -> bool {
         let next = self.left.next();
         let has_next = next.is_some();
         if has_next {
+            self.since = Instant::now();
             self.own = Some(Target {
                 key: next,
                 ..self.given.clone()

@@ -18,6 +18,7 @@ mod sse;
 mod template;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tls;
 
 use std::error::Error;
 

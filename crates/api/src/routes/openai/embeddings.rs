@@ -5,7 +5,7 @@ use std::fmt;
 use axum::{extract::State, response::Response};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use domain::{Cost, Invalid, JsonObject, ModelChoice, ModelSpec, SpanId, Tags};
-use engine::{Code, Embedded, EmbeddingCall, Error, MAX_TEXTS};
+use engine::{Code, Embedded, EmbeddingCall, Error};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{self, MapAccess, Visitor},
@@ -131,28 +131,15 @@ pub(crate) async fn create(
     Ok(recorded(span_id, EmbeddingsBody::of(embedded, encoding)))
 }
 
+/// How many there may be, and that none is empty, is the engine's to say.
 fn texts(input: Input) -> Result<Vec<String>, Problem> {
-    let refused = |slug, why: &str| {
-        let fault = Invalid::new(slug, why).at("input");
-        Err(Problem::invalid("body", &fault))
-    };
-    let texts = match input {
-        Input::Texts(texts) => texts,
+    match input {
+        Input::Texts(texts) => Ok(texts),
         Input::Tokens => {
             let reason = "`input` holds tokens, which mean something to one model only: send the text itself";
-            return Err(Error::text(Code::BadRequest, reason).into());
+            Err(Error::text(Code::BadRequest, reason).into())
         }
-    };
-    if texts.is_empty() {
-        return refused("too_short", "must hold at least one text");
     }
-    if texts.len() > MAX_TEXTS {
-        return refused("too_long", "must hold at most 2048 texts");
-    }
-    if texts.iter().any(String::is_empty) {
-        return refused("string_too_short", "a text must not be empty");
-    }
-    Ok(texts)
 }
 
 impl RequestBody for CreateEmbeddings {}

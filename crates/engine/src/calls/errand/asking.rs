@@ -119,7 +119,7 @@ impl Asking<'_> {
             };
             attempt.failed(&failure);
             drop(attempt);
-            pass.failed(failure.kind, failure.retry_after);
+            pass.failed(&failure);
             if !tries.wait(&failure).await {
                 return Err(failure);
             }

@@ -179,7 +179,7 @@ impl Asking {
                 Err(Cut::Ours(error)) => return Err(Missed::ForGood(error)),
                 Err(Cut::Upstream(failure, reader)) => {
                     attempt.broke(&failure);
-                    pass.failed(failure.kind, failure.retry_after);
+                    pass.failed(&failure);
                     return Err(if sink.has_sent() {
                         Missed::Broken(failure, reader.map(|reader| reader.unfinished()))
                     } else {

@@ -20,10 +20,12 @@ fn only_models_that_are_known_to_keep_the_subset_do() {
         ("openai", "gpt-4o-mini-2024-07-18"),
         ("openai", "gpt-4.1-nano"),
         ("openai", "gpt-5.1"),
+        ("openai", "gpt-5.4-mini"),
         ("openai", "gpt-6-luna"),
         ("openai", "o1"),
         ("openai", "o4-mini"),
         ("openrouter", "openai/gpt-4.1-mini"),
+        ("openrouter", "openai/gpt-5.4-mini"),
     ];
     let keep_plainly = [("groq", "openai/gpt-oss-20b"), ("cerebras", "gpt-oss-120b")];
     let not = [

@@ -246,3 +246,16 @@ fn a_key_that_cannot_be_used_is_refused() {
         assert_eq!(refused.kind, Kind::Misconfigured, "{text}");
     }
 }
+
+#[tokio::test]
+async fn a_token_of_one_place_is_none_of_another() {
+    let client = client(&[]);
+    for grant in [secret("s"), account()] {
+        let here = Host::saying(&[FINE]).await;
+        let there = Host::saying(&[OTHER]).await;
+
+        assert_eq!(ask(&client, &here, &grant).await.unwrap(), "t1");
+        assert_eq!(ask(&client, &there, &grant).await.unwrap(), "t2");
+        assert_eq!((here.asked(), there.asked()), (1, 1));
+    }
+}
