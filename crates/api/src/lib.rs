@@ -16,9 +16,18 @@ mod schemas;
 mod serve;
 mod sse;
 
+use domain::ModelName;
+use engine::Recognized;
+
 pub use doors::{House, RenderMetrics};
 pub use options::{LimitsOptions, MetricsOptions, ServerOptions};
 pub use serve::{Server, StorageLost};
+
+/// A document that was read, as `POST /ocr` answers.
+pub fn ocr_answer(read: Recognized, model: &ModelName) -> String {
+    let body = routes::ocr::ReadBody::of(read, model);
+    serde_json::to_string(&body).expect("the answer serializes: its map keys are strings")
+}
 
 /// The API document, as text.
 pub fn document() -> &'static str {

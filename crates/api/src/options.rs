@@ -24,6 +24,8 @@ pub struct LimitsOptions {
     pub calls: usize,
     /// Bytes of a request body.
     pub body_bytes: usize,
+    /// Bytes of a body with a document to read.
+    pub ocr_body_bytes: usize,
     /// Bytes of a body that creates or changes a function.
     pub function_body_bytes: usize,
     /// Bytes of a body that registers or changes a custom model.

@@ -214,6 +214,7 @@ fn told(code: Code) -> (StatusCode, &'static str) {
             };
             (status, "The request is invalid")
         }
+        Code::PayloadTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The request is too large"),
         Code::StructuredGeneration => (StatusCode::BAD_REQUEST, "The structured generation failed"),
         Code::ContentPolicyViolation => (StatusCode::BAD_REQUEST, "Content policy violation error"),
         Code::ContextWindowExceeded => (StatusCode::BAD_REQUEST, "Context window exceeded error"),

@@ -27,7 +27,7 @@ use crate::{
     problem::Problem,
     routes::{
         aliases, calls, datasets, embeddings, feedback, functions, health, inline, metrics, models,
-        offers, openai, rerank, spans, streams,
+        ocr, offers, openai, rerank, spans, streams,
     },
     schemas,
 };
@@ -48,6 +48,7 @@ use crate::{
         (name = "models", description = "Models that a project registers, and names for lists of models"),
         (name = "embeddings", description = "Texts as vectors"),
         (name = "rerank", description = "Texts in the order in which they answer a query"),
+        (name = "ocr", description = "What stands on the pages of documents"),
         (name = "spans", description = "What was recorded"),
         (name = "datasets", description = "The examples that belong to a function"),
         (name = "openai", description = "Chat completions, embeddings and models in the shapes of the OpenAI ecosystem"),
@@ -98,6 +99,8 @@ fn v2() -> OpenApiRouter<Doors> {
         .routes(routes!(embeddings::create))
         .routes(routes!(rerank::rerank))
         .routes(routes!(rerank::models))
+        .routes(routes!(ocr::recognize))
+        .routes(routes!(ocr::models))
         .routes(routes!(spans::create))
         .routes(routes!(spans::get, spans::change, spans::delete))
         .routes(routes!(feedback::give))

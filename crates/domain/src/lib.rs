@@ -15,6 +15,7 @@ mod image;
 mod invalid;
 mod json;
 mod model;
+mod ocr;
 mod page;
 mod principal;
 mod rerank;
@@ -47,6 +48,10 @@ pub use invalid::Invalid;
 pub use json::{Json, JsonObject, check_strict};
 pub use model::{
     CustomModel, ExtraHeaders, ModelChoice, ModelKind, ModelName, ModelSpec, identifier,
+};
+pub use ocr::{
+    Bbox, Dimensions, Document, DocumentFault, DocumentKind, DocumentSource, Element, ElementKind,
+    Label, OcrExtras, OcrImage, OcrPage, OcrPages, OcrRequest, Progress,
 };
 pub use page::{Page, Paged};
 pub use principal::{Principal, Project, ProjectName, ProjectScope, Token, TokenHash, TokenKey};

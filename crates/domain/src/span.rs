@@ -51,6 +51,9 @@ impl SpanKind {
     /// Texts put in order.
     pub const RERANK: Self = Self(std::borrow::Cow::Borrowed("rerank"));
 
+    /// A document that was read.
+    pub const OCR: Self = Self(std::borrow::Cow::Borrowed("ocr"));
+
     /// Another word.
     pub fn new(word: impl Into<String>) -> Self {
         Self(std::borrow::Cow::Owned(word.into()))

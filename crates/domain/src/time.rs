@@ -82,7 +82,7 @@ fn offset_at(text: &str) -> Option<usize> {
     let is_signed = fits(b"+00:00", offset) || fits(b"-00:00", offset);
     let is_offset = match offset {
         b"" | b"Z" | b"z" => true,
-        [_, hours @ .., b':', tens, _] => is_signed && hours < b"24" && *tens < b'6',
+        [_, hours @ .., b':', tens, _] => is_signed && *hours < b"24"[..] && *tens < b'6',
         _ => false,
     };
     (fits(b"0000-00-00T00:00:00", seconds) && fraction != 1 && is_offset).then_some(19 + fraction)

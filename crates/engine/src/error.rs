@@ -23,6 +23,8 @@ pub enum Code {
     NotFound,
     /// The name is in use.
     Conflict,
+    /// More was sent, or lies where it is to be fetched, than is taken.
+    PayloadTooLarge,
     /// Something in the request is malformed.
     RequestValidation,
     /// A rate limit, ours or the provider's.
@@ -48,6 +50,7 @@ impl Code {
             Self::Unauthorized => "UnauthorizedError",
             Self::NotFound => "NotFoundError",
             Self::Conflict => "ConflictError",
+            Self::PayloadTooLarge => "PayloadTooLargeError",
             Self::RequestValidation => "RequestValidationError",
             Self::RateLimit => "RateLimitError",
             Self::Internal => "InternalServerError",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use domain::{
     ModelName,
-    seams::{Cache, Clock, Ids, Registry, Store, StoreError},
+    seams::{Cache, Clock, Documents, Fetcher, Ids, Registry, Store, StoreError},
 };
 use thiserror::Error;
 use tokio::sync::Mutex;
@@ -20,6 +20,7 @@ use crate::{
     functions::Functions,
     models::Models,
     observer::Observer,
+    ocr::{self, Ocr},
     options::Options,
     price::PriceBook,
     rerank::Rerank,
@@ -47,6 +48,8 @@ pub struct Gateway {
     pub embeddings: Embeddings,
     /// Texts in order.
     pub rerank: Rerank,
+    /// Documents, read.
+    pub ocr: Ocr,
     /// What was recorded.
     pub spans: Spans,
     /// The functions' examples.
@@ -66,6 +69,10 @@ pub struct Ground {
     pub cache: Arc<dyn Cache>,
     /// The hosts of models.
     pub registry: Arc<dyn Registry>,
+    /// Brings documents.
+    pub fetcher: Arc<dyn Fetcher>,
+    /// Reads documents on this machine.
+    pub documents: Arc<dyn Documents>,
     /// What seals provider keys.
     pub vault: Vault,
     /// Tells the time.
@@ -99,6 +106,8 @@ impl Gateway {
             store,
             cache,
             registry,
+            fetcher,
+            documents,
             vault,
             clock,
             ids,
@@ -111,14 +120,13 @@ impl Gateway {
         let (routes, seams) = (Arc::new(routes), (&clock, &ids));
         let retries = Arc::new(Retries::new(ids.clone()));
         let time = (clock.clone(), ids.clone());
-        let errands = Errands::new(
+        let errands = Arc::new(Errands::new(
             (routes.clone(), store.clone()),
             spans.clone(),
             retries.clone(),
             time,
             options,
-        );
-        let errands = Arc::new(errands);
+        ));
         let examples = Arc::new(Examples::new(
             &store,
             (&errands, &*registry),
@@ -135,6 +143,7 @@ impl Gateway {
         ));
         let hosts = (routes.clone(), registry.clone());
         let catalogue = Catalogue::new(store.clone(), hosts, prices, &options.models);
+        let sources = ocr::Sources::new(fetcher, documents, options);
         let parts = Parts {
             store: store.clone(),
             cache,
@@ -170,6 +179,7 @@ impl Gateway {
             calls: Arc::new(Calls::new(parts, options)),
             embeddings: Embeddings::new(errands.clone()),
             rerank: Rerank::new(errands.clone(), store.clone()),
+            ocr: Ocr::new(errands.clone(), store.clone(), sources),
             spans: Spans {
                 store: store.clone(),
                 clock: clock.clone(),

@@ -17,6 +17,7 @@ mod ladder;
 mod line;
 mod models;
 mod observer;
+mod ocr;
 mod options;
 mod price;
 mod rerank;
@@ -38,6 +39,7 @@ pub use error::{CallDetail, Code, Detail, Error, Fault, Step, TriedModel};
 pub use functions::{FunctionChange, Functions, Inline, NewFunction};
 pub use gateway::{Gateway, GatewayError, Ground};
 pub use models::{ChangedModel, ModelChange, Models, NewModel};
+pub use ocr::{Ocr, OcrCall, OcrModel, Recognized};
 pub use options::{
     CallsOptions, FeedbackOptions, ModelsOptions, ObserverOptions, Options, PricesOptions,
     ProjectOptions,

@@ -22,6 +22,10 @@ pub struct Options {
     pub feedback: FeedbackOptions,
     /// `[projects.NAME]`.
     pub projects: indexmap::IndexMap<String, ProjectOptions>,
+    /// `ocr.max_document_bytes`.
+    pub max_document_bytes: usize,
+    /// `ocr.timeout_seconds`: for a whole document.
+    pub document_timeout: std::time::Duration,
     /// `upstream.timeout_seconds`: for one request, unless the model says otherwise.
     pub request_timeout: std::time::Duration,
 }

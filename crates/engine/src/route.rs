@@ -138,6 +138,8 @@ pub(crate) enum Purpose {
     Embedding,
     /// The order of texts. Whatever it was registered for: there is no type for this (`interface.md` 5.4).
     Rerank,
+    /// What stands in a document, likewise.
+    Ocr,
 }
 
 impl Purpose {
@@ -148,7 +150,7 @@ impl Purpose {
             Self::Call => matches!(kind, ModelKind::Llm | ModelKind::Image),
             Self::Chat => matches!(kind, ModelKind::Llm),
             Self::Embedding => matches!(kind, ModelKind::Llm | ModelKind::Embedding),
-            Self::Rerank => true,
+            Self::Rerank | Self::Ocr => true,
         }
     }
 }
@@ -166,6 +168,7 @@ pub(crate) struct Routes {
     default_model: ModelSpec,
     default_embedding: ModelName,
     request_timeout: Duration,
+    document_timeout: Duration,
 }
 
 impl Routes {
@@ -193,6 +196,7 @@ impl Routes {
             default_model: ModelSpec::One(ModelChoice::plain(default_model)),
             default_embedding,
             request_timeout: options.request_timeout,
+            document_timeout: options.document_timeout,
         }
     }
 
@@ -219,7 +223,7 @@ impl Routes {
             return false;
         };
         let plain = ModelChoice::plain(name.clone());
-        let default = self.configured(&plain, &provider.to_lowercase(), model);
+        let default = self.configured(Purpose::Embedding, &plain, &provider.to_lowercase(), model);
         let what = |target: &Target| {
             let Target {
                 provider,
@@ -249,8 +253,8 @@ impl Routes {
     /// What a configured model costs and where it is, as far as that is known.
     pub(crate) fn offered(&self, provider: &str, model: &str) -> (Option<Price>, Option<String>) {
         let name = ModelName::parse(&format!("{provider}/{model}"));
-        let reachable =
-            name.map(|name| self.configured(&ModelChoice::plain(name), provider, model));
+        let reachable = name
+            .map(|name| self.configured(Purpose::Chat, &ModelChoice::plain(name), provider, model));
         reachable.map_or_else(|_| (None, None), offered)
     }
 
@@ -320,13 +324,22 @@ impl Routes {
             ));
         };
         let provider = provider.to_lowercase();
-        let reachable = self.configured(choice, &provider, upstream_name)?;
+        let reachable = self.configured(purpose, choice, &provider, upstream_name)?;
         allowed.map_or(Ok(()), |models| models.check(&provider, upstream_name))?;
         Ok(reachable)
     }
 
+    /// How long one request may take, if the model says nothing of it. A long document takes longer than any answer.
+    const fn timeout(&self, purpose: Purpose) -> Duration {
+        match purpose {
+            Purpose::Ocr => self.document_timeout,
+            _ => self.request_timeout,
+        }
+    }
+
     fn configured(
         &self,
+        purpose: Purpose,
         choice: &ModelChoice,
         provider: &str,
         model: &str,
@@ -349,7 +362,7 @@ impl Routes {
             options: choice.options.clone(),
             extra_headers: choice.extra_headers.clone(),
             settings: host.settings.clone(),
-            timeout: self.request_timeout,
+            timeout: self.timeout(purpose),
             key_refusals: KeyRefusals::default(),
         };
         self.connected(target, &host.protocol, (ModelKind::Llm, None))
@@ -390,7 +403,9 @@ impl Routes {
         if let Some(models) = allowed.filter(|_| is_listed) {
             models.check(&provider, upstream_name)?;
         }
-        let implied = host.map(|host| host.protocol.as_str());
+        // Whatever is built in here speaks to no address.
+        let speaks = |host: &&Host| host.api_base.is_some() || address.api_base.is_none();
+        let implied = host.filter(speaks).map(|host| host.protocol.as_str());
         let protocol = extra.protocol.as_deref().or(implied);
         let protocol = protocol.unwrap_or(DEFAULT_PROTOCOL);
         if !is_own {
@@ -407,7 +422,7 @@ impl Routes {
             options: options(purpose, &extra, &choice.options),
             extra_headers: headers(&extra, &choice.extra_headers).map_err(|why| fail(&why))?,
             settings: settings(&extra, host, is_own),
-            timeout: extra.timeout().unwrap_or(self.request_timeout),
+            timeout: extra.timeout().unwrap_or_else(|| self.timeout(purpose)),
             key_refusals: KeyRefusals::default(),
         };
         let reachable = self.connected(target, protocol, (model.kind, price_of(&extra)));
@@ -557,7 +572,7 @@ fn options(purpose: Purpose, extra: &Extra, given: &JsonObject) -> JsonObject {
         Purpose::Embedding => extra
             .dimensions
             .map(|length| (DIMENSIONS.to_owned(), Json::of(&length))),
-        Purpose::Rerank => None,
+        Purpose::Rerank | Purpose::Ocr => None,
     };
     let mut options: JsonObject = own.into_iter().collect();
     options.extend(given.clone());

@@ -118,6 +118,8 @@ pub(crate) enum Sent {
     Embedding(Arc<EmbeddingRequest>),
     /// Texts to put in order.
     Rerank(Arc<RerankRequest>),
+    /// A document, which is billed by pages.
+    Document,
 }
 
 impl Sent {
@@ -125,7 +127,7 @@ impl Sent {
     pub(crate) fn chat(&self) -> Option<&ChatRequest> {
         match self {
             Self::Chat(chat) => Some(chat),
-            Self::Embedding(_) | Self::Rerank(_) => None,
+            Self::Embedding(_) | Self::Rerank(_) | Self::Document => None,
         }
     }
 
@@ -140,13 +142,14 @@ impl Sent {
             }
             Self::Embedding(request) => Box::new(request.input.iter().map(String::as_str)),
             Self::Rerank(request) => Box::new(request.documents.iter().map(String::as_str)),
+            Self::Document => Box::new(std::iter::empty()),
         }
     }
 
     fn bytes(&self) -> usize {
         let query = match self {
             Self::Rerank(request) => request.query.len(),
-            Self::Chat(_) | Self::Embedding(_) => 0,
+            Self::Chat(_) | Self::Embedding(_) | Self::Document => 0,
         };
         query + self.texts().map(str::len).sum::<usize>()
     }
@@ -159,7 +162,7 @@ impl Sent {
                 let query = vocabulary.count([request.query.as_str()]);
                 texts + query * request.documents.len() as u64
             }
-            Self::Chat(_) | Self::Embedding(_) => texts,
+            Self::Chat(_) | Self::Embedding(_) | Self::Document => texts,
         }
     }
 }

@@ -9,13 +9,16 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, bail};
+use documents::LocalDocuments;
 use domain::{
-    Project, ProjectName, Secret, Token,
+    Principal, Project, ProjectName, Secret, Token,
     seams::{Clock, Ids, RandomIds, Store, StoreError, SystemClock},
 };
 use engine::{Gateway, Ground, MasterKey, Vault, token};
+use providers::Providers;
+use store::Stores;
 
-use crate::config::{Config, MasterKeySource};
+use crate::config::{Config, MasterKeySource, Problems};
 
 /// A gateway on its ground, and what its start has to tell.
 pub(crate) struct Composed {
@@ -30,10 +33,9 @@ pub(crate) struct Composed {
 /// # Errors
 /// What the operator has to mend: a bad key, a held data directory, a master key that does not fit.
 pub(crate) async fn compose(config: &Config) -> anyhow::Result<Composed> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let ids: Arc<dyn Ids> = Arc::new(RandomIds);
-    let registry = providers::registry(config.provider_options(), &clock)
-        .map_err(|fault| config.refusal(&fault))?;
+    let (ground, providers) = connect(config)?;
+    let registry = &providers.registry;
     let models = &config.options.models;
     let defaults = [
         ("default", &models.default, "calls"),
@@ -49,27 +51,75 @@ pub(crate) async fn compose(config: &Config) -> anyhow::Result<Composed> {
         }
     }
     let stores = store::open(&config.options.store).await?;
-    let (store, cache) = (stores.store, stores.cache);
+    let store = stores.store.clone();
     let master_key = master_key(&config.master_key, &*store).await?;
-    let vault = Vault::new(&master_key);
     for (project, text) in &config.bootstrap_tokens {
-        accept(&*store, (&*clock, &*ids), project, text).await?;
+        accept(&*store, (&*ground.clock, &*ids), project, text).await?;
     }
     let lacks_tokens = store.tokens().await?.is_empty();
-    let ground = Ground {
-        store,
-        cache,
-        registry,
-        vault,
-        clock,
-        ids: ids.clone(),
-    };
-    let gateway = Gateway::open(ground, &config.engine_options()).await?;
+    let gateway = open(config, (ground, providers), stores, (&master_key, &ids)).await?;
     Ok(Composed {
         gateway,
         ids,
         lacks_tokens,
     })
+}
+
+/// A gateway that keeps nothing, for a command that does what a server would, and its one caller.
+///
+/// # Errors
+/// A bad key of the configuration.
+pub(crate) async fn alone(config: &Config) -> anyhow::Result<(Gateway, Principal)> {
+    let ids: Arc<dyn Ids> = Arc::new(RandomIds);
+    let connected = connect(config)?;
+    let clock = connected.0.clock.clone();
+    let stores = store::open_in_memory().await?;
+    let project = ProjectName::parse("default").map_err(|fault| anyhow!(fault))?;
+    let (_, text) = MasterKey::generate();
+    accept(&*stores.store, (&*clock, &*ids), &project, &text).await?;
+    let (master_key, _) = MasterKey::generate();
+    let gateway = open(config, connected, stores, (&master_key, &ids)).await?;
+    let caller = gateway.auth.principal(text.expose()).await;
+    Ok((gateway, caller.map_err(|error| anyhow!(error))?))
+}
+
+async fn open(
+    config: &Config,
+    (ground, providers): (providers::Ground, Providers),
+    stores: Stores,
+    (master_key, ids): (&MasterKey, &Arc<dyn Ids>),
+) -> anyhow::Result<Gateway> {
+    let ground = Ground {
+        store: stores.store,
+        cache: stores.cache,
+        registry: providers.registry,
+        fetcher: providers.fetcher,
+        documents: ground.documents,
+        vault: Vault::new(master_key),
+        clock: ground.clock,
+        ids: ids.clone(),
+    };
+    Ok(Gateway::open(ground, &config.engine_options()).await?)
+}
+
+/// The providers that the configuration describes, on their ground.
+///
+/// # Errors
+/// The first key with a bad value.
+pub(crate) fn connect(config: &Config) -> Result<(providers::Ground, Providers), Problems> {
+    let documents = LocalDocuments::new(&config.options.ocr);
+    if documents.tesseract().is_none() {
+        tracing::info!(
+            "`local/ocr` reads text layers alone: scans take the program `tesseract` (`apt-get install tesseract-ocr`)"
+        );
+    }
+    let ground = providers::Ground {
+        clock: Arc::new(SystemClock),
+        documents: Arc::new(documents),
+    };
+    let connected = providers::connect(config.provider_options(), &ground);
+    let providers = connected.map_err(|fault| config.refusal(&fault))?;
+    Ok((ground, providers))
 }
 
 /// The given master key, or the one beside the store, which is made when nothing was ever sealed.

@@ -40,6 +40,10 @@ fn without_core_dumps() -> anyhow::Result<()> {
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
+    if cli.is_worker() {
+        // It has nothing to wait for, and no memory to spare.
+        return Ok(documents::work()?);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;

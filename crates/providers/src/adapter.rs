@@ -7,13 +7,14 @@ use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 use async_trait::async_trait;
 use domain::{
     ChatRequest, Delta, Deltas, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images,
-    Message, Part, Remarks, RerankRequest, Reranking, Role, Rung, ToolCallDelta, UsageReport,
+    Message, OcrPages, OcrRequest, Part, Remarks, RerankRequest, Reranking, Role, Rung,
+    ToolCallDelta, UsageReport,
     seams::{Provider, ProviderError, ProviderErrorKind, Taken, Target},
 };
 use futures_util::stream;
 
 use crate::{
-    count,
+    count, reading,
     wire::{
         Client, Event, EventStream, Fault, Framing, Grant, Head, Opened, Turns, WireAnswer,
         WireRequest, left_out_headers,
@@ -161,6 +162,26 @@ pub(crate) trait Adapter: Send + Sync + 'static {
         Err(Fault::protocol("the dialect has no reranking"))
     }
 
+    /// Words a document to read.
+    fn ocr(&self, target: &Target, _request: &OcrRequest) -> Result<WireRequest, ProviderError> {
+        Err(lacks(target, "reading documents"))
+    }
+
+    /// Reads the pages for `request`.
+    fn ocr_pages(
+        &self,
+        _target: &Target,
+        _request: &OcrRequest,
+        _body: &[u8],
+    ) -> Result<OcrPages, Fault> {
+        Err(Fault::protocol("the dialect does not read documents"))
+    }
+
+    /// What to ask for instead of a document's pages that were refused, if less may do.
+    fn ocr_instead(&self, _request: &OcrRequest, _refusal: &ProviderError) -> Option<OcrRequest> {
+        None
+    }
+
     /// Reads the body of an answer whose status is not a good one.
     fn fault(&self, status: u16, body: &[u8]) -> Fault;
 
@@ -210,6 +231,12 @@ impl Answer for Images {
 }
 
 impl Answer for Reranking {
+    fn usage(&mut self) -> &mut Option<UsageReport> {
+        &mut self.usage
+    }
+}
+
+impl Answer for OcrPages {
     fn usage(&mut self) -> &mut Option<UsageReport> {
         &mut self.usage
     }
@@ -433,6 +460,17 @@ impl<A: Adapter> HttpProvider<A> {
         }
     }
 
+    async fn ocr_once(
+        &self,
+        target: &Target,
+        request: &OcrRequest,
+    ) -> Result<OcrPages, ProviderError> {
+        let word = |target: &Target| self.adapter.ocr(target, request);
+        let read = |target: &Target, body: &[u8]| self.adapter.ocr_pages(target, request, body);
+        let answer = self.exchange(target, word, read).await;
+        answer.map_err(reading::brief)
+    }
+
     /// Sends what `word` words, and has `read` read the answer; with another key where one is refused.
     async fn exchange<T: Answer + Send>(
         &self,
@@ -547,6 +585,22 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         let word = |target: &Target| self.adapter.rerank(target, request);
         let read = |target: &Target, body: &[u8]| self.adapter.reranking(target, request, body);
         self.exchange(target, word, read).await
+    }
+
+    async fn recognize(
+        &self,
+        target: &Target,
+        request: &OcrRequest,
+    ) -> Result<OcrPages, ProviderError> {
+        self.adapter.check(target)?;
+        let refusal = match self.ocr_once(target, request).await {
+            Ok(pages) => return Ok(pages),
+            Err(refusal) => refusal,
+        };
+        match self.adapter.ocr_instead(request, &refusal) {
+            Some(request) => self.ocr_once(target, &request).await,
+            None => Err(refusal),
+        }
     }
 }
 

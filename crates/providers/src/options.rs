@@ -48,12 +48,16 @@ pub struct ProviderOptions {
     pub resource: Option<String>,
     /// The account in the address.
     pub account_id: Option<String>,
+    /// Whether the address of a document is handed over, for the provider to fetch, instead of the document.
+    pub pass_url: Option<bool>,
 }
 
 impl ProviderOptions {
     /// What the dialect is told beside address and key.
     pub(crate) fn settings(&self) -> BTreeMap<String, String> {
+        let pass_url = self.pass_url.map(|it| it.to_string());
         let settings = [
+            ("pass_url", &pass_url),
             ("region", &self.region),
             ("project", &self.project),
             ("api_version", &self.api_version),

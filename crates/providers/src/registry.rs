@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use domain::seams::{Clock, Host, Key, Provider, Registry};
+use domain::seams::{Clock, Documents, Fetcher, Host, Key, OcrModels, Provider, Registry};
 use indexmap::IndexMap;
 use thiserror::Error;
 use url::Url;
@@ -18,22 +18,41 @@ use crate::{
     bedrock::{self, Bedrock},
     cohere::{self, Cohere},
     compatible::{self, MISTRAL, OPENAI},
+    docling::{self, Docling},
     gemini::{self, Gemini},
     home,
+    local::{self, Local},
     mistral::Mistral,
     offline::{self, Offline},
     ollama::{self, Ollama},
     openai::OpenAi,
-    rerankers,
+    readers, rerankers,
     responses::{self, Choice, Responses},
     wire::{Client, EgressError},
 };
 
+/// What the providers stand on.
+#[derive(Clone)]
+pub struct Ground {
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Reads documents on this machine.
+    pub documents: Arc<dyn Documents>,
+}
+
+/// The way out to the hosts.
+pub struct Providers {
+    /// Which there are, and how each is spoken to.
+    pub registry: Arc<dyn Registry>,
+    /// Brings documents.
+    pub fetcher: Arc<dyn Fetcher>,
+}
+
 /// What makes a provider of a dialect.
-type Connect = fn(&Arc<Client>, &Arc<dyn Clock>) -> Arc<dyn Provider>;
+type Connect = fn(&Arc<Client>, &Ground) -> Arc<dyn Provider>;
 
 /// The dialects, by the name that `protocol` has them under.
-static PROTOCOLS: [(&str, Connect); 11] = [
+static PROTOCOLS: [(&str, Connect); 13] = [
     (OPENAI, |client, _| {
         let responses = over_http(Responses, client);
         Arc::new(Choice::by_address(over_http(OpenAi, client), responses))
@@ -53,13 +72,19 @@ static PROTOCOLS: [(&str, Connect); 11] = [
             responses,
         ))
     }),
-    (bedrock::NAME, |client, clock| {
-        over_http(Bedrock::new(clock.clone()), client)
+    (bedrock::NAME, |client, ground| {
+        over_http(Bedrock::new(ground.clock.clone()), client)
     }),
     (MISTRAL, |client, _| over_http(Mistral, client)),
     (cohere::NAME, |client, _| over_http(Cohere, client)),
     (ollama::NAME, |client, _| over_http(Ollama, client)),
+    (docling::NAME, |client, _| {
+        Arc::new(Docling::new(client.clone()))
+    }),
     (offline::NAME, |_, _| Arc::new(Offline)),
+    (local::NAME, |_, ground| {
+        Arc::new(Local(ground.documents.clone()))
+    }),
 ];
 
 /// A host with a dialect of its own.
@@ -75,7 +100,7 @@ struct Native {
 }
 
 /// The hosts with a dialect of their own; in the order in which a default model is looked for, after the compatible ones.
-static NATIVE: [Native; 7] = [
+static NATIVE: [Native; 8] = [
     Native {
         name: anthropic::NAME,
         api_base: "https://api.anthropic.com",
@@ -118,6 +143,12 @@ static NATIVE: [Native; 7] = [
         key_variable: None,
         default_model: None,
     },
+    Native {
+        name: docling::NAME,
+        api_base: docling::API_BASE,
+        key_variable: Some(docling::KEY_VARIABLE),
+        default_model: None,
+    },
 ];
 
 fn over_http(adapter: impl Adapter, client: &Arc<Client>) -> Arc<dyn Provider> {
@@ -154,6 +185,8 @@ enum Reason {
     Protocol { name: String, value: String },
     #[error("`providers.offline.{0}` makes no sense: that provider has no network")]
     Offline(&'static str),
+    #[error("`providers.local` has no settings: those of the engine for documents are in `[ocr]`")]
+    Local,
     #[error(transparent)]
     Egress(#[from] EgressError),
 }
@@ -162,19 +195,19 @@ enum Reason {
 ///
 /// # Errors
 /// Names the first key with a bad value.
-pub fn registry(
-    options: Options,
-    clock: &Arc<dyn Clock>,
-) -> Result<Arc<dyn Registry>, RegistryError> {
-    let client =
-        Client::new(&options.egress, &options.upstream, clock.clone()).map_err(Reason::Egress)?;
+pub fn connect(options: Options, ground: &Ground) -> Result<Providers, RegistryError> {
+    let client = Client::new(&options.egress, &options.upstream, ground.clock.clone())
+        .map_err(Reason::Egress)?;
     let client = Arc::new(client);
     let protocols = PROTOCOLS.iter();
-    let protocols = protocols.map(|(name, connect)| (*name, connect(&client, clock)));
-    Ok(Arc::new(Hosts {
-        hosts: hosts(options)?,
-        protocols: protocols.collect(),
-    }))
+    let protocols = protocols.map(|(name, connect)| (*name, connect(&client, ground)));
+    Ok(Providers {
+        registry: Arc::new(Hosts {
+            hosts: hosts(options)?,
+            protocols: protocols.collect(),
+        }),
+        fetcher: client,
+    })
 }
 
 fn protocol_names() -> String {
@@ -323,6 +356,7 @@ fn hosts(options: Options) -> Result<IndexMap<String, Host>, Reason> {
         settings: settings.shift_remove(name).unwrap_or_default(),
     };
     let built_in = offline_host(&providers.shift_remove(offline::NAME).unwrap_or_default())?;
+    let local = local_host(providers.shift_remove(local::NAME).as_ref())?;
     let mut hosts = IndexMap::new();
     for (name, given) in providers {
         let found = found(&name);
@@ -340,12 +374,15 @@ fn hosts(options: Options) -> Result<IndexMap<String, Host>, Reason> {
                 default_model: row.default_model.map(str::to_owned),
                 default_embedding_model: row.default_embedding_model.map(str::to_owned),
                 rerank_models: rerankers::of(row.name),
+                ocr: readers::of(row.name),
                 settings,
             };
             hosts.insert(row.name.to_owned(), host);
         }
     }
     hosts.insert(offline::NAME.to_owned(), built_in);
+    // The first of those that read documents.
+    hosts.shift_insert(0, local::NAME.to_owned(), local);
     Ok(hosts)
 }
 
@@ -416,6 +453,7 @@ fn named_host(name: String, given: ProviderOptions, found: Found) -> Result<Host
     let embedding_model = row.and_then(|row| row.default_embedding_model);
     Ok(Host {
         rerank_models: rerankers::of(&name),
+        ocr: readers::of(&name),
         provider: name,
         protocol,
         api_base,
@@ -474,6 +512,26 @@ fn offline_host(given: &ProviderOptions) -> Result<Host, Reason> {
         default_model: Some(default_model.unwrap_or_else(|| offline::DEFAULT_MODEL.to_owned())),
         default_embedding_model: Some(offline::EMBEDDING_MODEL.to_owned()),
         rerank_models: rerankers::of(offline::NAME),
+        ocr: OcrModels::default(),
+        settings: BTreeMap::new(),
+    })
+}
+
+/// The provider that reads documents here. There is nothing to say of it in `[providers]`: `[ocr]` is its place.
+fn local_host(given: Option<&ProviderOptions>) -> Result<Host, Reason> {
+    if given.is_some() {
+        return Err(Reason::Local);
+    }
+    Ok(Host {
+        provider: local::NAME.to_owned(),
+        protocol: local::NAME.to_owned(),
+        api_base: None,
+        keys: Arc::default(),
+        configured: true,
+        default_model: None,
+        default_embedding_model: None,
+        rerank_models: &[],
+        ocr: readers::of(local::NAME),
         settings: BTreeMap::new(),
     })
 }
@@ -485,8 +543,11 @@ mod tests {
     use super::*;
     use crate::{EgressOptions, UpstreamOptions};
 
-    fn clock() -> Arc<dyn Clock> {
-        Arc::new(SystemClock)
+    fn ground() -> Ground {
+        Ground {
+            clock: Arc::new(SystemClock),
+            documents: Arc::new(domain::seams::NoDocuments),
+        }
     }
 
     fn options(providers: &[(&str, ProviderOptions)], keys: &[(&str, &str)]) -> Options {
@@ -516,7 +577,7 @@ mod tests {
     }
 
     fn refusal(options: Options) -> String {
-        registry(options, &clock()).err().unwrap().to_string()
+        connect(options, &ground()).err().unwrap().to_string()
     }
 
     #[test]
@@ -533,7 +594,7 @@ mod tests {
             ("groq", " "),
         ];
 
-        let registry = registry(options(&given, &keys), &clock()).unwrap();
+        let registry = connect(options(&given, &keys), &ground()).unwrap().registry;
 
         let configured: Vec<(&str, Option<&str>)> = registry
             .configured()
@@ -548,6 +609,7 @@ mod tests {
         assert_eq!(
             configured,
             [
+                ("local", None),
                 ("mine", Some("k")),
                 ("xai", None),
                 ("ollama", None),
@@ -560,7 +622,7 @@ mod tests {
 
     #[test]
     fn a_known_host_needs_no_configuration_and_an_unknown_one_is_none() {
-        let registry = registry(options(&[], &[]), &clock()).unwrap();
+        let registry = connect(options(&[], &[]), &ground()).unwrap().registry;
 
         let openai = registry.host("openai").unwrap();
         assert_eq!(
@@ -577,7 +639,7 @@ mod tests {
 
     #[test]
     fn a_host_implies_its_dialect() {
-        let registry = registry(options(&[], &[]), &clock()).unwrap();
+        let registry = connect(options(&[], &[]), &ground()).unwrap().registry;
 
         for (provider, protocol) in [
             ("openai", "openai"),
@@ -610,7 +672,9 @@ mod tests {
             ..at("http://proxy.internal/openai")
         };
 
-        let registry = registry(options(&[("openai", given)], &[]), &clock()).unwrap();
+        let registry = connect(options(&[("openai", given)], &[]), &ground())
+            .unwrap()
+            .registry;
 
         let openai = registry.host("openai").unwrap();
         assert_eq!(

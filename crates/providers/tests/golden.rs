@@ -9,10 +9,10 @@
 use std::{collections::BTreeMap, fmt::Write as _, fs, mem, path::Path, sync::Arc, time::Duration};
 
 use domain::{
-    ChatRequest, Delta, Demand, EmbeddingRequest, Embeddings, ExtraHeaders, FinishReason,
-    Generation, ImageRequest, Images, Json, JsonObject, Message, ModelName, Part, Remarks,
-    RerankRequest, Reranking, Role, Rung, Secret, Timestamp, Tool, ToolCall, ToolChoice, ToolMode,
-    UsageReport,
+    ChatRequest, Delta, Demand, Document, DocumentKind, EmbeddingRequest, Embeddings, ExtraHeaders,
+    FinishReason, Generation, ImageRequest, Images, Json, JsonObject, Message, ModelName,
+    OcrExtras, OcrPages, OcrRequest, Part, Remarks, RerankRequest, Reranking, Role, Rung, Secret,
+    Timestamp, Tool, ToolCall, ToolChoice, ToolMode, UsageReport, seams,
     seams::{
         Clock, EgressPolicy, FixedClock, Key, KeyRefusals, Provider, ProviderError, Taken, Target,
     },
@@ -70,6 +70,9 @@ struct Given {
     /// Texts to put in order; then there are no messages.
     #[serde(default)]
     rerank: Option<GivenRerank>,
+    /// A document to read; then there are no messages.
+    #[serde(default)]
+    ocr: Option<GivenOcr>,
     /// Settings of the dialect; `{base}` in one stands for the address.
     #[serde(default)]
     settings: BTreeMap<String, String>,
@@ -96,6 +99,29 @@ struct GivenRerank {
     top_k: Option<usize>,
     #[serde(default)]
     max_chunks_per_doc: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenOcr {
+    kind: DocumentKind,
+    content: String,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    pages: Option<Vec<u32>>,
+    #[serde(default)]
+    with_images: bool,
+    #[serde(default)]
+    image_limit: Option<u32>,
+    #[serde(default)]
+    image_min_size: Option<u32>,
+    #[serde(default)]
+    mistral: JsonObject,
+    #[serde(default)]
+    docling: JsonObject,
 }
 
 #[derive(Deserialize)]
@@ -164,7 +190,11 @@ async fn dialects_are_as_their_files_say() {
     // 2026-11-22T12:00:00Z
     let clock = FixedClock::at(Timestamp::from_micros(1_795_348_800_000_000));
     let clock: Arc<dyn Clock> = Arc::new(clock);
-    let registry = providers::registry(options, &clock).unwrap();
+    let ground = providers::Ground {
+        clock,
+        documents: Arc::new(seams::NoDocuments),
+    };
+    let registry = providers::connect(options, &ground).unwrap().registry;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut faults = Vec::new();
     let mut count = 0;
@@ -215,6 +245,10 @@ async fn run(case: &Path, provider: &dyn Provider) -> (String, String) {
         };
         let answer = provider.rerank(&target, &request).await;
         answer.map(|reranking| reranking_json(&reranking))
+    } else if let Some(given) = given.ocr.take() {
+        let request = ocr(given);
+        let answer = provider.recognize(&target, &request).await;
+        answer.map(|pages| ocr_json(&pages))
     } else if given.input.is_empty() {
         let chat = chat(given);
         provider
@@ -309,6 +343,26 @@ fn part(given: GivenPart) -> Part {
         GivenPart::Image(url) => Part::Image(url),
         GivenPart::Audio(url) => Part::Audio(url),
         GivenPart::File(url) => Part::File(url),
+    }
+}
+
+fn ocr(given: GivenOcr) -> OcrRequest {
+    OcrRequest {
+        document: Document {
+            kind: given.kind,
+            content: given.content.into(),
+            name: given.name,
+            url: given.url,
+        },
+        pages: given.pages,
+        with_images: given.with_images,
+        image_limit: given.image_limit,
+        image_min_size: given.image_min_size,
+        extras: OcrExtras {
+            mistral: given.mistral,
+            docling: given.docling,
+        },
+        progress: Arc::default(),
     }
 }
 
@@ -515,6 +569,14 @@ fn reranking_json(reranking: &Reranking) -> Value {
         .map(|it| json!([it.index, it.score]));
     let usage = reranking.usage.as_ref().map(usage_json);
     json!({ "results": results.collect::<Vec<_>>(), "usage": usage })
+}
+
+fn ocr_json(read: &OcrPages) -> Value {
+    json!({
+        "pages": read.pages,
+        "applied_settings": read.applied_settings,
+        "usage": read.usage.as_ref().map(usage_json),
+    })
 }
 
 /// A failure; what it took all the same stands there only where it did.

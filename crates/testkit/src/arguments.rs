@@ -12,6 +12,13 @@ impl Arguments {
         Self::parse(known, std::env::args().skip(1))
     }
 
+    /// Reads the command line, whose last word belongs to no name, as [`Arguments::read`] does.
+    pub fn read_with_last(known: &[(&'static str, &str)]) -> Result<(Self, String), String> {
+        let mut given: Vec<_> = std::env::args().skip(1).collect();
+        let last = given.pop().ok_or("the last argument is missing")?;
+        Ok((Self::parse(known, given.into_iter())?, last))
+    }
+
     /// Reads what follows a command's name on the command line, as [`Arguments::read`] does.
     pub fn read_after_command(known: &[(&'static str, &str)]) -> Result<Self, String> {
         Self::parse(known, std::env::args().skip(2))

@@ -5,6 +5,7 @@
 mod answer;
 pub mod arguments;
 pub mod client;
+pub mod documents;
 pub mod events;
 pub mod files;
 mod flow;

@@ -15,11 +15,12 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("engine", &["domain"]),
     ("providers", &["domain"]),
+    ("documents", &["domain"]),
     ("store", &["domain"]),
     ("api", &["engine", "domain"]),
     (
         "gatewright",
-        &["domain", "engine", "providers", "store", "api"],
+        &["domain", "engine", "providers", "documents", "store", "api"],
     ),
     ("testkit", &["domain"]),
 ];
@@ -28,6 +29,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 const ALONE_MAY_USE: &[(&str, &[&str])] = &[
     ("jsonschema", &["engine"]),
     ("reqwest", &["providers"]),
+    ("hayro", &["documents", "testkit"]),
     ("rusqlite", &["store"]),
     ("sqlx", &["store"]),
     ("axum", &["api", "testkit"]),
@@ -46,6 +48,7 @@ const ALONE_MAY_USE: &[(&str, &[&str])] = &[
 /// Column four, as far as a manifest can show it.
 const KNOWS_NOTHING_OF: &[(&str, &[&str])] = &[
     ("domain", &["tokio", "tokio-util", "futures-util", "http"]),
+    ("documents", &["http", "url"]),
     ("engine", &["http", "url"]),
     ("store", &["http", "url"]),
 ];

@@ -10,6 +10,7 @@ pub(crate) mod health;
 pub(crate) mod inline;
 pub(crate) mod metrics;
 pub(crate) mod models;
+pub(crate) mod ocr;
 pub(crate) mod offers;
 pub(crate) mod openai;
 pub(crate) mod rerank;

@@ -11,8 +11,9 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use crate::{
-    ChatRequest, Deltas, EmbeddingRequest, Embeddings, ExtraHeaders, Generation, ImageRequest,
-    Images, JsonObject, ModelName, RerankRequest, Reranking, Rung, Secret, UsageReport,
+    ChatRequest, Deltas, DocumentFault, EmbeddingRequest, Embeddings, ExtraHeaders, Generation,
+    ImageRequest, Images, JsonObject, ModelName, OcrPages, OcrRequest, RerankRequest, Reranking,
+    Rung, Secret, UsageReport,
 };
 
 /// Whose addresses may be dialled (`reliability.md` 7).
@@ -111,8 +112,19 @@ pub struct Host {
     pub default_embedding_model: Option<String>,
     /// Its models that put texts in order, as far as they are known.
     pub rerank_models: &'static [&'static str],
+    /// Its models that read documents, as far as they are known.
+    pub ocr: OcrModels,
     /// Settings of the dialect.
     pub settings: BTreeMap<String, String>,
+}
+
+/// What is known of a provider's models that read documents.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OcrModels {
+    /// Their names, without the provider's.
+    pub names: &'static [&'static str],
+    /// Where they are, if there is but one place.
+    pub location: Option<&'static str>,
 }
 
 /// A dialect, connected.
@@ -171,6 +183,13 @@ pub trait Provider: Send + Sync {
         target: &Target,
         request: &RerankRequest,
     ) -> Result<Reranking, ProviderError>;
+
+    /// Has a document read.
+    async fn recognize(
+        &self,
+        target: &Target,
+        request: &OcrRequest,
+    ) -> Result<OcrPages, ProviderError>;
 }
 
 /// The providers that there are.
@@ -224,6 +243,10 @@ pub enum ProviderErrorKind {
     RefusedAddress,
     /// The target lacks something that its dialect needs.
     Misconfigured,
+    /// The document cannot be read, whoever reads it.
+    Document(DocumentFault),
+    /// This machine has as much to read as it takes on.
+    Busy,
 }
 
 impl ProviderErrorKind {
@@ -239,7 +262,11 @@ impl ProviderErrorKind {
     pub const fn may_fall_back(self) -> bool {
         !matches!(
             self,
-            Self::Invalid | Self::ContentPolicy | Self::ContextWindow | Self::Demand
+            Self::Invalid
+                | Self::ContentPolicy
+                | Self::ContextWindow
+                | Self::Demand
+                | Self::Document(_)
         )
     }
 }

@@ -50,7 +50,11 @@ impl Sign {
             | ProviderErrorKind::ContentPolicy
             | ProviderErrorKind::ContextWindow
             | ProviderErrorKind::Demand => Self::Refusal,
-            ProviderErrorKind::RefusedAddress | ProviderErrorKind::Misconfigured => Self::None,
+            // A document that cannot be read says nothing of who reads it.
+            ProviderErrorKind::RefusedAddress
+            | ProviderErrorKind::Misconfigured
+            | ProviderErrorKind::Document(_)
+            | ProviderErrorKind::Busy => Self::None,
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use domain::seams::{ProviderError, ProviderErrorKind as Kind};
+use domain::{
+    DocumentFault, Invalid,
+    seams::{ProviderError, ProviderErrorKind as Kind},
+};
 
 use crate::error::{CallDetail, Code, Error};
 
@@ -48,6 +51,8 @@ pub(super) fn too_late(limit: Duration, ledger: &Ledger) -> Error {
 /// A failure, as the caller is told it.
 pub(super) fn told(failure: &ProviderError, ledger: &Ledger) -> Error {
     let code = match failure.kind {
+        Kind::Document(fault) => return of_document(fault, &failure.reason),
+        Kind::Busy => return Error::unavailable(&failure.reason),
         Kind::RateLimited => Code::RateLimit,
         Kind::Timeout => Code::UpstreamTimeout,
         Kind::Invalid | Kind::Demand | Kind::RefusedAddress | Kind::Misconfigured => {
@@ -70,4 +75,18 @@ pub(super) fn told(failure: &ProviderError, ledger: &Ledger) -> Error {
         error.retry_after = Some(failure.retry_after.unwrap_or(Duration::from_secs(1)));
     }
     error
+}
+
+/// What is wrong with a document is told as a fault of the request.
+fn of_document(fault: DocumentFault, reason: &str) -> Error {
+    let member = match fault {
+        DocumentFault::TooManyBytes => return Error::text(Code::PayloadTooLarge, reason),
+        DocumentFault::TimedOut => {
+            let detail = CallDetail::because(fault.slug());
+            return Error::call(Code::UpstreamTimeout, detail);
+        }
+        DocumentFault::Pages => "pages",
+        _ => "document",
+    };
+    Error::invalid(&Invalid::new(fault.slug(), reason).at(member))
 }

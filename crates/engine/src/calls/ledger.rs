@@ -488,6 +488,8 @@ const fn class_of(kind: ProviderErrorKind) -> &'static str {
         Kind::Protocol => "protocol",
         Kind::RefusedAddress => "refused_address",
         Kind::Misconfigured => "misconfigured",
+        Kind::Document(fault) => fault.slug(),
+        Kind::Busy => "busy",
     }
 }
 

@@ -134,6 +134,7 @@ mod tests {
                 default_model: None,
                 default_embedding_model: None,
                 rerank_models: &[],
+                ocr: domain::seams::OcrModels::default(),
                 settings: BTreeMap::new(),
             };
             (name, host)

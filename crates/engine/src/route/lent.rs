@@ -6,7 +6,13 @@ use super::{destination::is_credentials, extra::Extra};
 
 /// Settings, by their dialects, that have another model asked, or one in another place, than the identifier names: past
 /// the project's list of models and past the price (`[projects.NAME] models`).
-static STEERING: [(&str, &str); 2] = [("azure", "deployment"), ("vertex", "project")];
+static STEERING: [(&str, &str); 4] = [
+    ("azure", "deployment"),
+    ("vertex", "project"),
+    // The operator says whether what is dialled for him fetches what a tenant names.
+    ("docling", "pass_url"),
+    ("mistral", "pass_url"),
+];
 
 /// Refuses what would turn the operator's key to another use.
 pub(super) fn check(extra: &Extra, host: Option<&Host>, protocol: &str) -> Result<(), String> {
@@ -54,6 +60,7 @@ mod tests {
             default_model: None,
             default_embedding_model: None,
             rerank_models: &[],
+            ocr: domain::seams::OcrModels::default(),
             settings: BTreeMap::from([("project".to_owned(), "the-operators".to_owned())]),
         }
     }

@@ -3,6 +3,7 @@
 mod amount;
 mod config;
 mod models;
+mod ocr;
 mod project;
 mod serve;
 mod spans;
@@ -71,6 +72,15 @@ enum Command {
     /// Show what models cost, and whose word that is
     #[command(subcommand, arg_required_else_help = true)]
     Models(ModelsCommand),
+    /// Read a document: text, tables and pictures into a folder, with no server and no span
+    Ocr(ocr::Read),
+    /// What a server starts to read a document with
+    #[command(hide = true)]
+    Worker {
+        /// What it is to do
+        #[arg(value_parser = ["ocr"])]
+        task: String,
+    },
     /// Count the costs of recorded calls again
     #[command(subcommand, arg_required_else_help = true)]
     Spans(SpansCommand),
@@ -115,6 +125,13 @@ enum TokenCommand {
     },
 }
 
+impl Cli {
+    /// Whether this process was started to read a document for a server.
+    pub(crate) const fn is_worker(&self) -> bool {
+        matches!(self.command, Command::Worker { .. })
+    }
+}
+
 /// Does what the command line asks.
 pub(crate) async fn run(cli: Cli, environment: BTreeMap<String, String>) -> anyhow::Result<()> {
     let mut sources = Sources {
@@ -140,6 +157,11 @@ pub(crate) async fn run(cli: Cli, environment: BTreeMap<String, String>) -> anyh
             sources.listen = listen;
             config::print(&sources)
         }
+        Command::Ocr(asked) => {
+            telemetry::install_logs(&Config::load(&sources)?);
+            Box::pin(ocr::read(&sources, asked)).await
+        }
+        Command::Worker { .. } => unreachable!("`main` sees to it"),
         Command::Models(ModelsCommand::List(asked)) => models::list(&sources, &asked),
         Command::Models(ModelsCommand::Show(asked)) => models::show(&sources, &asked),
         Command::Spans(SpansCommand::Reprice(asked)) => {

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use domain::{
     Price, TokenPrice,
-    seams::{Clock, Host, Registry, SystemClock},
+    seams::{Host, Registry},
 };
 use engine::{Doubt, Found, OwnPrices, PriceBook, Row};
 
@@ -156,12 +156,10 @@ pub(super) fn show(sources: &Sources, asked: &Show) -> anyhow::Result<()> {
 impl Known {
     fn load(sources: &Sources) -> anyhow::Result<Self> {
         let config = Config::load(sources)?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let registry = providers::registry(config.provider_options(), &clock)
-            .map_err(|fault| config.refusal(&fault))?;
+        let (_, providers) = crate::compose::connect(&config)?;
         Ok(Self {
             own: config.own_prices,
-            registry,
+            registry: providers.registry,
         })
     }
 

@@ -125,6 +125,8 @@ impl Config {
             observer: self.options.observer.clone(),
             feedback: self.options.feedback,
             projects: self.options.projects.clone(),
+            max_document_bytes: self.options.ocr.max_document_bytes,
+            document_timeout: Duration::from_secs_f64(self.options.ocr.timeout_seconds),
             request_timeout: Duration::from_secs_f64(self.options.upstream.timeout_seconds),
         }
     }

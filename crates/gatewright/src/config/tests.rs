@@ -592,12 +592,7 @@ fn a_missing_file_is_named() {
 fn a_refusal_by_another_crate_gets_its_place() {
     let config = given("egress.allow = [\"nonsense\"]", &[]).load();
 
-    let clock: std::sync::Arc<dyn domain::seams::Clock> =
-        std::sync::Arc::new(domain::seams::SystemClock);
-    let fault = providers::registry(config.provider_options(), &clock)
-        .err()
-        .unwrap();
-    let Problems(problems) = config.refusal(&fault);
+    let Problems(problems) = crate::compose::connect(&config).err().unwrap();
 
     assert!(
         problems[0].contains("`egress.allow`") && problems[0].contains("`nonsense`"),

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::Path, process::Command};
 
 use serde_json::Value;
+use testkit::documents::{Recipe, Set};
 
 use crate::server::{ALPHA, Server};
 
@@ -15,6 +16,10 @@ async fn every_curl_of_the_documents_runs() {
         .map(|entry| entry.unwrap().path());
     let pages = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
     let mut run = 0;
+    // The document that the examples read.
+    let folder = tempfile::tempdir().unwrap();
+    let report = Recipe::of(Set::Digital)[0].make(1).bytes;
+    std::fs::write(folder.path().join("report.pdf"), report).unwrap();
 
     for page in pages.chain([root.join("README.md")]) {
         let mut variables = BTreeMap::from([("TOKEN".to_owned(), ALPHA.to_owned())]);
@@ -23,6 +28,7 @@ async fn every_curl_of_the_documents_runs() {
             let output = Command::new("bash")
                 .args(["-euc", &command])
                 .envs(&variables)
+                .current_dir(folder.path())
                 .output()
                 .unwrap();
             let answer = answer(&output.stdout);

@@ -28,6 +28,7 @@ mod inline;
 mod ladder;
 mod models;
 mod observer;
+mod ocr;
 mod offline;
 mod openai;
 mod operation;

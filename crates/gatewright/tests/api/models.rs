@@ -567,21 +567,18 @@ async fn a_project_may_use_what_the_operator_lists_and_what_it_pays_for_itself()
             "GATEWRIGHT_EGRESS__ALLOW",
             &format!("[\"{}\"]", upstream.authority()),
         ),
-        (
-            "GATEWRIGHT_PROVIDERS__LOCAL__API_BASE",
-            &upstream.base_url(),
-        ),
+        ("GATEWRIGHT_PROVIDERS__LAB__API_BASE", &upstream.base_url()),
         (
             "GATEWRIGHT_PROJECTS__ALPHA__MODELS",
-            "[\"local/small*\", \"offline/echo\"]",
+            "[\"lab/small*\", \"offline/echo\"]",
         ),
     ]);
     let api = server.api();
-    let mine = json!({"name": "mine", "identifier": "local/big"});
+    let mine = json!({"name": "mine", "identifier": "lab/big"});
     let mine = api.post("/v2/models/custom", mine).await;
     let warning = mine.headers["x-gatewright-warning"].to_str().unwrap();
     assert!(warning.contains("`projects.alpha.models`"), "{warning}");
-    let paid = json!({"name": "paid", "identifier": "local/huge", "api_key": "k", "extra": {"api_base": upstream.base_url()}});
+    let paid = json!({"name": "paid", "identifier": "lab/huge", "api_key": "k", "extra": {"api_base": upstream.base_url()}});
     api.post("/v2/models/custom", paid).await;
     let ask = async |api: &crate::server::Api, model: Value| {
         let name = format!(
@@ -596,10 +593,10 @@ async fn a_project_may_use_what_the_operator_lists_and_what_it_pays_for_itself()
     };
 
     for model in [
-        json!("local/small-1"),
+        json!("lab/small-1"),
         json!("offline/echo"),
         json!("paid"),
-        json!(["local/big", "local/small"]),
+        json!(["lab/big", "lab/small"]),
     ] {
         assert_eq!(
             ask(&api, model.clone()).await.status.as_u16(),
@@ -607,14 +604,14 @@ async fn a_project_may_use_what_the_operator_lists_and_what_it_pays_for_itself()
             "{model}"
         );
     }
-    for model in [json!("local/big"), json!("mine"), json!("offline/json")] {
+    for model in [json!("lab/big"), json!("mine"), json!("offline/json")] {
         let refused = ask(&api, model).await;
         assert_eq!(refused.class(), "BadRequestError");
         let reason = refused.body["detail"]["reason"].as_str().unwrap();
         assert!(reason.contains("`projects.alpha.models`"), "{reason}");
     }
     let other = server.api_with(crate::server::BETA);
-    assert_eq!(ask(&other, json!("local/big")).await.status.as_u16(), 200);
+    assert_eq!(ask(&other, json!("lab/big")).await.status.as_u16(), 200);
 }
 
 #[tokio::test]
@@ -629,19 +626,16 @@ async fn a_refused_key_gives_way_to_another_one() {
     });
     let upstream = Upstream::start(script).await;
     let server = Server::start_with(&[
+        ("GATEWRIGHT_PROVIDERS__LAB__API_BASE", &upstream.base_url()),
         (
-            "GATEWRIGHT_PROVIDERS__LOCAL__API_BASE",
-            &upstream.base_url(),
-        ),
-        (
-            "GATEWRIGHT_PROVIDERS__LOCAL__KEYS",
+            "GATEWRIGHT_PROVIDERS__LAB__KEYS",
             "[{ env = \"ONE\", weight = 9 }, { env = \"TWO\" }]",
         ),
         ("ONE", "bad-key-1"),
         ("TWO", "good-key-2"),
     ]);
     let api = server.api();
-    let function = json!({"name": "f", "instructions": "x", "model": "local/m"});
+    let function = json!({"name": "f", "instructions": "x", "model": "lab/m"});
     let function = api.function(function).await;
 
     let first = api.call(&function, json!({})).await;
@@ -653,11 +647,11 @@ async fn a_refused_key_gives_way_to_another_one() {
     let meta = api.span(&first).await["meta"].clone();
     assert_eq!(
         (&meta["attempts"], &meta["model"]),
-        (&json!(2), &json!("local/m"))
+        (&json!(2), &json!("lab/m"))
     );
     let tried = meta["models_tried"].as_array().unwrap();
     let told = ["status", "class", "upstream_status", "reason", "model"].map(|it| &tried[0][it]);
-    let refused = json!(["unavailable", "auth", 401, "provider_auth", "local/m"]);
+    let refused = json!(["unavailable", "auth", 401, "provider_auth", "lab/m"]);
     assert_eq!(json!(told), refused);
     assert_eq!(tried[0]["usage"]["total_tokens"], json!(0));
     assert_eq!(tried[1]["status"], json!("answered"));
@@ -679,12 +673,9 @@ async fn a_refused_key_is_in_the_span_of_a_stream_and_of_an_embedding_too() {
     let upstream = Upstream::start(script).await;
     for path in ["stream", "embeddings"] {
         let server = Server::start_with(&[
+            ("GATEWRIGHT_PROVIDERS__LAB__API_BASE", &upstream.base_url()),
             (
-                "GATEWRIGHT_PROVIDERS__LOCAL__API_BASE",
-                &upstream.base_url(),
-            ),
-            (
-                "GATEWRIGHT_PROVIDERS__LOCAL__KEYS",
+                "GATEWRIGHT_PROVIDERS__LAB__KEYS",
                 "[{ env = \"ONE\", weight = 9 }, { env = \"TWO\" }]",
             ),
             ("ONE", "bad-key-1"),
@@ -692,12 +683,12 @@ async fn a_refused_key_is_in_the_span_of_a_stream_and_of_an_embedding_too() {
         ]);
         let api = server.api();
         let span = if path == "stream" {
-            let function = json!({"name": "f", "instructions": "x", "model": "local/m"});
+            let function = json!({"name": "f", "instructions": "x", "model": "lab/m"});
             let function = api.function(function).await;
             let streamed = api.stream_of(&function, &json!({})).await;
             api.span_of(&streamed).await
         } else {
-            let body = json!({"model": "local/m", "input": "x"});
+            let body = json!({"model": "lab/m", "input": "x"});
             api.span(&api.post("/v2/embeddings", body).await).await
         };
         let meta = &span["meta"];

@@ -4,10 +4,12 @@
 //! <https://docs.mistral.ai/api>. It refuses every member that it does not know.
 
 mod message;
+mod ocr;
 mod options;
 
 use domain::{
-    ChatRequest, EmbeddingRequest, Embeddings, Generation, Json, Rung, ToolMode,
+    ChatRequest, EmbeddingRequest, Embeddings, Generation, Json, OcrPages, OcrRequest, Rung,
+    ToolMode,
     seams::{ProviderError, ProviderErrorKind as Kind, Taken, Target},
 };
 use serde_json::Value;
@@ -17,8 +19,9 @@ use crate::{
     compatible::MISTRAL,
     embedding,
     openai::OpenAi,
+    reading::misplaced,
     vocabulary::{self, Vocabulary},
-    wire::{Fault, WireRequest},
+    wire::{Fault, MAX_PAGES_BYTES, WireRequest, with_bearer},
 };
 
 const API_BASE: &str = "https://api.mistral.ai/v1";
@@ -73,7 +76,10 @@ impl Adapter for Mistral {
     }
 
     fn taken(&self, body: &[u8]) -> Taken {
-        OpenAi.taken(body)
+        match OpenAi.taken(body) {
+            Taken::Nothing => ocr::taken(body),
+            taken => taken,
+        }
     }
 
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
@@ -119,10 +125,38 @@ impl Adapter for Mistral {
         OpenAi.embeddings(&target, request, body)
     }
 
+    fn ocr(&self, target: &Target, request: &OcrRequest) -> Result<WireRequest, ProviderError> {
+        let wire = WireRequest {
+            max_answer_bytes: MAX_PAGES_BYTES,
+            ..WireRequest::json("ocr", &ocr::body(target, request))
+        };
+        with_bearer(wire, target)
+    }
+
+    fn ocr_pages(
+        &self,
+        target: &Target,
+        request: &OcrRequest,
+        body: &[u8],
+    ) -> Result<OcrPages, Fault> {
+        ocr::pages(target, request, body)
+    }
+
+    fn ocr_instead(&self, request: &OcrRequest, refusal: &ProviderError) -> Option<OcrRequest> {
+        ocr::without_blocks(request, refusal)
+    }
+
     fn fault(&self, status: u16, body: &[u8]) -> Fault {
         let fault = OpenAi.fault(status, body);
         let kind = better_kind(status, body).unwrap_or(fault.kind);
-        Fault { kind, ..fault }
+        let told: Value = serde_json::from_slice(body).unwrap_or_default();
+        // "Field required" says little without the field.
+        let words = misplaced(&told).or(fault.words);
+        Fault {
+            kind,
+            words,
+            ..fault
+        }
     }
 }
 

@@ -17,7 +17,7 @@ mod stream;
 use async_trait::async_trait;
 use domain::{
     ChatRequest, Deltas, EmbeddingRequest, Embeddings, FinishReason, Generation, ImageRequest,
-    Images, Message, Part, RerankRequest, Reranking, Role, Rung,
+    Images, Message, OcrPages, OcrRequest, Part, RerankRequest, Reranking, Role, Rung,
     seams::{Provider, ProviderError, ProviderErrorKind as Kind, Target},
 };
 use serde_json::Value;
@@ -111,6 +111,10 @@ impl Provider for Offline {
             failing_beside_chats(model, target).await?;
         }
         Ok(rerank::reranking(request))
+    }
+
+    async fn recognize(&self, target: &Target, _: &OcrRequest) -> Result<OcrPages, ProviderError> {
+        Err(lacks(target, "reading documents"))
     }
 
     async fn embed(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     ChatRequest, Deltas, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Json,
-    RerankRequest, Reranking, Rung,
+    OcrPages, OcrRequest, RerankRequest, Reranking, Rung,
     seams::{Provider, ProviderError, Target},
 };
 use url::Url;
@@ -147,6 +147,14 @@ impl Provider for Choice {
         request: &RerankRequest,
     ) -> Result<Reranking, ProviderError> {
         self.chat.rerank(target, request).await
+    }
+
+    async fn recognize(
+        &self,
+        target: &Target,
+        request: &OcrRequest,
+    ) -> Result<OcrPages, ProviderError> {
+        self.chat.recognize(target, request).await
     }
 }
 

@@ -22,6 +22,8 @@ use crate::options::{EgressOptions, UpstreamOptions};
 
 /// For a whole answer, after decompression.
 pub(crate) const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
+/// The same for one with the pages of a document, which may have all their pictures in it.
+pub(crate) const MAX_PAGES_BYTES: usize = 160 * 1024 * 1024;
 /// Of an error only the words are read.
 const MAX_ERROR_BYTES: usize = 256 * 1024;
 /// What is said of rejected keys; the provider's own words may repeat the key.
@@ -63,17 +65,28 @@ pub(crate) struct WireRequest {
     pub(crate) headers: HeaderMap,
     /// A JSON text.
     pub(crate) body: Vec<u8>,
+    /// How large the answer may be, after decompression.
+    pub(crate) max_answer_bytes: usize,
 }
 
 impl WireRequest {
     /// A JSON text to a path of fixed segments, without headers.
     pub(crate) fn json(path: &'static str, body: &impl Serialize) -> Self {
         Self {
+            body: serde_json::to_vec(body).expect("the body serializes: its keys are strings"),
+            ..Self::bare(path)
+        }
+    }
+
+    /// What is asked of a path of fixed segments without saying anything.
+    pub(crate) fn bare(path: &'static str) -> Self {
+        Self {
             instead_of: None,
             segments: path.split('/').map(Cow::Borrowed).collect(),
             query: Vec::new(),
             headers: HeaderMap::new(),
-            body: serde_json::to_vec(body).expect("the body serializes: its keys are strings"),
+            body: Vec::new(),
+            max_answer_bytes: MAX_BODY_BYTES,
         }
     }
 
@@ -167,7 +180,21 @@ impl Client {
     ) -> Result<WireAnswer, ProviderError> {
         let sending = self.post(target, &request)?;
         let sending = sending.headers(headers(target, request.headers));
-        within(target, receive(sending.body(request.body))).await
+        let limit = request.max_answer_bytes;
+        within(target, receive(sending.body(request.body), limit)).await
+    }
+
+    /// Asks for what is there, and takes the whole answer in.
+    pub(crate) async fn get(
+        &self,
+        target: &Target,
+        request: WireRequest,
+    ) -> Result<WireAnswer, ProviderError> {
+        let passage = self.egress.admit(target.egress, &address(target)?)?;
+        let mut headers = headers(target, request.headers.clone());
+        headers.remove(header::CONTENT_TYPE);
+        let sending = passage.get_at(&request).headers(headers);
+        within(target, receive(sending, request.max_answer_bytes)).await
     }
 
     /// Sends, and hands on a stream of events as soon as the answer's head says that it is one.
@@ -190,13 +217,14 @@ impl Client {
             header::ACCEPT_ENCODING,
             HeaderValue::from_static("identity"),
         );
+        let limit = request.max_answer_bytes;
         let sending = sending.headers(headers).body(request.body);
         let first_by = Instant::now().checked_add(target.timeout);
         let opening = async {
             let answer = send(sending).await?;
             let head = head_of(&answer);
             match Form::of(&answer) {
-                Form::Whole => take_in(answer).await.map(Opened::Whole),
+                Form::Whole => take_in(answer, limit).await.map(Opened::Whole),
                 Form::Events => Ok(Opened::Events(Box::new(EventStream::new(
                     (answer, head),
                     framing,
@@ -286,7 +314,7 @@ pub(crate) fn with_bearer(
 }
 
 /// Holds a request to its target's time.
-pub(super) async fn within<T>(
+pub(crate) async fn within<T>(
     target: &Target,
     asking: impl Future<Output = Result<T, ProviderError>>,
 ) -> Result<T, ProviderError> {
@@ -328,8 +356,11 @@ pub(crate) fn left_out_headers(target: &Target) -> Vec<String> {
         .collect()
 }
 
-pub(super) async fn receive(sending: reqwest::RequestBuilder) -> Result<WireAnswer, ProviderError> {
-    take_in(send(sending).await?).await
+pub(super) async fn receive(
+    sending: reqwest::RequestBuilder,
+    limit: usize,
+) -> Result<WireAnswer, ProviderError> {
+    take_in(send(sending).await?, limit).await
 }
 
 async fn send(sending: reqwest::RequestBuilder) -> Result<reqwest::Response, ProviderError> {
@@ -352,15 +383,15 @@ fn cost(headers: &HeaderMap) -> Option<Usd> {
     Usd::from_decimal(text).filter(|cost| cost.nanos() > 0)
 }
 
-/// Takes the whole body in.
-async fn take_in(mut answer: reqwest::Response) -> Result<WireAnswer, ProviderError> {
+/// Takes the whole body in, if it has no more than `limit` bytes.
+async fn take_in(mut answer: reqwest::Response, limit: usize) -> Result<WireAnswer, ProviderError> {
     let head = head_of(&answer);
     let error_type = answer.headers().get("x-amzn-errortype");
     let error_type = error_type
         .and_then(|it| it.to_str().ok())
         .map(str::to_owned);
     let limit = if head.is_success() {
-        MAX_BODY_BYTES
+        limit
     } else {
         MAX_ERROR_BYTES
     };
@@ -391,6 +422,15 @@ async fn take_in(mut answer: reqwest::Response) -> Result<WireAnswer, ProviderEr
 }
 
 impl Head {
+    /// Of an answer with nothing but its body to say.
+    pub(crate) const fn plain() -> Self {
+        Self {
+            status: 200,
+            retry_after: None,
+            cost: None,
+        }
+    }
+
     /// Whether the status is a good one.
     pub(crate) const fn is_success(self) -> bool {
         matches!(self.status, 200..=299)

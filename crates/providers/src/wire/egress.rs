@@ -108,6 +108,11 @@ impl Passage {
             .body(form)
     }
 
+    /// Starts a request for what is at the address followed by what the request adds to it.
+    pub(super) fn get_at(self, request: &WireRequest) -> reqwest::RequestBuilder {
+        self.client.get(request.address(self.url))
+    }
+
     /// Starts a request for what is at that very address.
     pub(super) fn get(self) -> reqwest::RequestBuilder {
         self.client.get(self.url)

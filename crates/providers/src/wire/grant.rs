@@ -118,7 +118,7 @@ impl Client {
     async fn ask_for_token(&self, target: &Target, grant: &Grant) -> Result<Token, ProviderError> {
         let (url, form) = grant.request(target, self.clock.now())?;
         let passage = self.egress.admit(target.egress, &url)?;
-        let answer = client::receive(passage.post_form(form)).await?;
+        let answer = client::receive(passage.post_form(form), client::MAX_BODY_BYTES).await?;
         if !answer.head.is_success() {
             return Err(refusal(answer.head));
         }

@@ -6,20 +6,17 @@
 use std::{borrow::Cow, fmt, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use bytes::BytesMut;
 use domain::{
     ChatRequest, Message, Part,
     seams::{ProviderError, ProviderErrorKind as Kind, Target},
 };
-use http::header;
-use reqwest::Response;
 use tokio::time::{Instant, timeout};
 use url::Url;
 
 use super::{
     Client,
-    egress::{self, Unfit},
-    innermost,
+    egress::Unfit,
+    fetch::{Brought, Unbrought},
     media_type::media_type,
 };
 
@@ -27,7 +24,6 @@ use super::{
 const MAX_BYTES: usize = 50 * 1024 * 1024;
 /// For each of them.
 const TIMEOUT: Duration = Duration::from_secs(30);
-const MAX_REDIRECTS: usize = 3;
 /// How much is told of an address.
 const MAX_TOLD: usize = 120;
 
@@ -82,53 +78,19 @@ impl Client {
 
     /// What is at an address, as a `data:` URL.
     async fn follow(&self, medium: Medium<'_>, left: &mut usize) -> Result<String, ProviderError> {
-        let mut url = medium.url.to_owned();
-        for _ in 0..=MAX_REDIRECTS {
-            let passage = self.egress.admit_document(&url);
-            let passage = passage.ok_or_else(|| medium.refused())?;
-            let answer = passage.get().send().await;
-            let answer = answer.map_err(|error| medium.unreachable(&error))?;
-            let head = |name| answer.headers().get(name)?.to_str().ok();
-            if answer.status().is_redirection() {
-                let next =
-                    head(header::LOCATION).and_then(|to| Url::parse(&url).ok()?.join(to).ok());
-                url = next
-                    .ok_or_else(|| medium.failed("it is a redirect to nowhere"))?
-                    .into();
-                continue;
-            }
-            if !answer.status().is_success() {
-                let status = answer.status().as_u16();
-                return Err(medium.failed(&format!("its host answered with status {status}")));
-            }
-            let told = head(header::CONTENT_TYPE).map(str::to_owned);
-            let bytes = take_in(medium, answer, left).await?;
-            let kind = media_type(medium.part, told.as_deref(), &bytes);
-            let kind = kind.map_err(|why| medium.failed(&why))?;
-            return Ok(format!("data:{kind};base64,{}", STANDARD.encode(&bytes)));
-        }
-        Err(medium.failed("it has more than three redirects"))
-    }
-}
-
-async fn take_in(
-    medium: Medium<'_>,
-    mut answer: Response,
-    left: &mut usize,
-) -> Result<BytesMut, ProviderError> {
-    let mut body = BytesMut::new();
-    loop {
-        match answer.chunk().await {
-            Ok(Some(chunk)) if chunk.len() > *left => {
-                return Err(medium.failed("all media of the request have more than 50 MiB"));
-            }
-            Ok(Some(chunk)) => {
-                *left -= chunk.len();
-                body.extend_from_slice(&chunk);
-            }
-            Ok(None) => return Ok(body),
-            Err(_) => return Err(medium.failed("its host broke off")),
-        }
+        let brought = self.bring(medium.url, *left).await;
+        let Brought {
+            bytes,
+            media_type: told,
+        } = brought.map_err(|why| match why {
+            Unbrought::Refused => medium.refused(),
+            Unbrought::TooLarge => medium.failed("all media of the request have more than 50 MiB"),
+            Unbrought::Failed(why) => medium.failed(&why),
+        })?;
+        *left -= bytes.len();
+        let kind = media_type(medium.part, told.as_deref(), &bytes);
+        let kind = kind.map_err(|why| medium.failed(&why))?;
+        Ok(format!("data:{kind};base64,{}", STANDARD.encode(&bytes)))
     }
 }
 
@@ -171,14 +133,6 @@ impl<'r> Medium<'r> {
         ProviderError::new(Kind::RefusedAddress, reason)
     }
 
-    fn unreachable(self, error: &reqwest::Error) -> ProviderError {
-        if egress::was_refused(error) {
-            return self.refused();
-        }
-        let innermost = innermost(error);
-        self.failed(&format!("its host cannot be reached: {innermost}"))
-    }
-
     /// That it cannot be had. Another model would not get it either.
     fn failed(self, why: &str) -> ProviderError {
         self.invalid(&format!("cannot be fetched: {why}"))
@@ -205,7 +159,7 @@ impl fmt::Display for Medium<'_> {
 }
 
 /// An address without what opens a document to anybody who has it: a password, or a signature after a question mark.
-fn told(url: &str) -> Cow<'_, str> {
+pub(super) fn told(url: &str) -> Cow<'_, str> {
     let bare = url.split(['?', '#']).next().unwrap_or_default();
     match Url::parse(bare) {
         Ok(mut parsed) if parsed.has_authority() && bare.contains('@') => {

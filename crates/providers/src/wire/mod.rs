@@ -6,6 +6,7 @@ mod client;
 mod egress;
 mod events;
 mod failure;
+mod fetch;
 mod filter;
 mod frames;
 mod framing;
@@ -25,8 +26,8 @@ use std::error::Error;
 use egress::Egress;
 
 pub(crate) use client::{
-    Client, Head, MAX_BODY_BYTES, Opened, WireAnswer, WireRequest, left_out_headers, secret_header,
-    with_bearer,
+    Client, Head, MAX_BODY_BYTES, MAX_PAGES_BYTES, Opened, WireAnswer, WireRequest,
+    left_out_headers, secret_header, with_bearer, within,
 };
 pub(crate) use egress::EgressError;
 pub(crate) use events::EventStream;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use domain::{
-    EmbeddingRequest, Embeddings, ProjectScope, Ranked, RerankRequest, Reranking, UsageReport,
-    seams::ProviderError,
+    ChatRequest, EmbeddingRequest, Embeddings, FinishReason, Generation, OcrPages, OcrRequest,
+    ProjectScope, Ranked, RerankRequest, Reranking, Usage, UsageReport,
+    seams::{ProviderError, ProviderErrorKind as Kind},
 };
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
@@ -40,6 +41,17 @@ fn checked<T>(
             ..failure
         }),
     }
+}
+
+/// Whether a model said all that it had to say.
+fn read_whole(came: &Generation) -> Result<(), ProviderError> {
+    let reason = match (&came.refusal, came.finish_reason) {
+        (Some(refusal), _) => return Err(ProviderError::new(Kind::ContentPolicy, refusal.clone())),
+        (None, FinishReason::ContentFilter) => "the provider's filter cut the answer off",
+        (None, FinishReason::Length) => "the answer was cut off at the model's limit of length",
+        _ => return Ok(()),
+    };
+    Err(ProviderError::new(Kind::Protocol, reason))
 }
 
 impl Asking<'_> {
@@ -91,6 +103,47 @@ impl Asking<'_> {
             })
         };
         self.request(Sent::Rerank(request.clone()), ask).await
+    }
+
+    /// Has a document read by one request, again while that may help.
+    pub(crate) async fn recognize(
+        &self,
+        request: &Arc<OcrRequest>,
+    ) -> Result<OcrPages, ProviderError> {
+        let Reachable {
+            provider, target, ..
+        } = self.reachable;
+        let ask = || -> BoxFuture<'_, Answered<_>> {
+            Box::pin(async {
+                let mut came = provider.recognize(target, request).await?;
+                // The pages that came are what is billed, unless the provider counts otherwise.
+                let pages = came.pages.len() as u64;
+                let by_page = || {
+                    UsageReport::from(Usage {
+                        pages,
+                        ..Usage::default()
+                    })
+                };
+                let usage = came.usage.take().unwrap_or_else(by_page);
+                Ok((came, Some(usage)))
+            })
+        };
+        self.request(Sent::Document, ask).await
+    }
+
+    /// Has a model answer a conversation, again while that may help.
+    pub(crate) async fn chat(&self, request: &Arc<ChatRequest>) -> Result<String, ProviderError> {
+        let Reachable {
+            provider, target, ..
+        } = self.reachable;
+        let ask = || -> BoxFuture<'_, Answered<_>> {
+            Box::pin(async {
+                let came = provider.chat(target, request).await?;
+                let sound = read_whole(&came);
+                checked(came.text, came.usage, sound)
+            })
+        };
+        self.request(Sent::Chat(request.clone()), ask).await
     }
 
     async fn request<'r, T: Send>(

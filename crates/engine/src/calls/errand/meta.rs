@@ -55,7 +55,7 @@ struct Took {
 pub(super) fn meta<T>(
     ending: &Ending<T>,
     ledger: &Ledger,
-    ((tags, noted), began): ((&Tags, Option<JsonObject>), Instant),
+    ((tags, noted), began): ((&Tags, JsonObject), Instant),
     truncated: bool,
 ) -> Json {
     let (usage, bill) = (ledger.usage(), ledger.bill());
@@ -72,7 +72,7 @@ pub(super) fn meta<T>(
         cost: bill.cost,
         cost_status: bill.status,
         latency_ms: elapsed_ms(began),
-        noted: noted.unwrap_or_default(),
+        noted,
         usage_estimated: entries.iter().any(Entry::is_estimated),
         truncated,
         error_type: match ending {

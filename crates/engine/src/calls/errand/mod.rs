@@ -75,6 +75,16 @@ pub(crate) trait Errand: Send + Sync + 'static {
 
     /// What the span says of what came.
     fn noted(&self, got: &Self::Got) -> Noted;
+
+    /// How long it may take, if that is not as long as any call.
+    fn within(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What the `meta` of the span says beside, whatever became of it.
+    fn known(&self) -> JsonObject {
+        JsonObject::new()
+    }
 }
 
 /// Where a span belongs, and what is kept with it.
@@ -215,7 +225,10 @@ impl Errands {
         caller_gone: CancellationToken,
     ) -> Ending<E::Got> {
         let _under_way = UnderWay::begin();
-        let deadline = Instant::now() + self.deadline;
+        let within = errand
+            .within()
+            .map_or(self.deadline, |within| within.min(FAR));
+        let deadline = Instant::now() + within;
         let walk = Box::pin(self.walk(errand, opened.scope, ledger, deadline));
         let walk = AssertUnwindSafe(walk).catch_unwind();
         tokio::select! {
@@ -227,7 +240,7 @@ impl Errands {
             },
             () = caller_gone.cancelled() => Ending::CallerGone,
             () = self.stopping.cancelled() => Ending::Failed(Error::unavailable("draining")),
-            () = tokio::time::sleep_until(deadline) => Ending::Failed(too_late(self.deadline, ledger)),
+            () = tokio::time::sleep_until(deadline) => Ending::Failed(too_late(within, ledger)),
         }
     }
 
@@ -306,8 +319,10 @@ impl Errands {
             Ending::Failed(_) | Ending::CallerGone => None,
         };
         let (output, noted) = noted.map(|noted| (noted.output, noted.meta)).unzip();
+        let mut members = errand.known();
+        members.extend(noted.unwrap_or_default());
         let (input, output, truncated) = kept(Some(errand.input()), output);
-        let noted = (&opened.place.tags, noted);
+        let noted = (&opened.place.tags, members);
         let meta = meta::meta(ending, ledger, (noted, opened.began), truncated);
         Span {
             id: opened.span_id,

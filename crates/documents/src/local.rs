@@ -1,0 +1,341 @@
+//! Documents, read on this machine: page by page, in turn with all others.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use domain::{
+    Document, DocumentFault, Json, OcrPage, OcrPages, OcrRequest, Usage,
+    seams::{Documents, PagePicture, ProviderError, ProviderErrorKind as Kind},
+};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit, oneshot},
+    task::JoinSet,
+    time::timeout,
+};
+
+use crate::{
+    options::OcrOptions,
+    process::{Failure, Process},
+    protocol::Bounds,
+    reader::{Limits, ReadPage, Unreadable, Wanted},
+    settings,
+};
+
+/// What is left of a document is worth another process when it would take one alone longer than this.
+const WORTH_ANOTHER: Duration = Duration::from_millis(300);
+/// The long side of a page that is shown to a model: what most of them look at.
+const SHOWN_PIXELS: u32 = 1600;
+
+/// Reads documents with what this machine has.
+#[derive(Clone)]
+pub struct LocalDocuments(Arc<Engine>);
+
+struct Engine {
+    limits: Limits,
+    bounds: Bounds,
+    languages: String,
+    page_timeout: Duration,
+    timeout: Duration,
+    /// How many pages are read at once. Whoever has read one waits behind the others before the next: a long document
+    /// does not hold up a short one.
+    pages: Semaphore,
+    lanes: usize,
+    /// How many documents are read or wait.
+    documents: Semaphore,
+}
+
+/// A request on its way through one or several processes.
+struct Job {
+    engine: Arc<Engine>,
+    request: OcrRequest,
+    wanted: Wanted,
+    indices: Vec<u32>,
+    next: AtomicUsize,
+}
+
+impl LocalDocuments {
+    /// With nothing started: a process is started for each document.
+    pub fn new(options: &OcrOptions) -> Self {
+        let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let tesseract = installed(&options.tesseract);
+        let page_timeout = seconds(options.page_timeout_seconds);
+        let lanes = options.workers();
+        Self(Arc::new(Engine {
+            limits: Limits {
+                pages: options.max_pages,
+                ..Limits::default()
+            },
+            bounds: Bounds {
+                memory: options.worker_memory_mib.saturating_mul(1024 * 1024),
+                page_seconds: page_timeout.as_secs().max(1),
+                tesseract,
+            },
+            languages: options.languages.clone(),
+            page_timeout,
+            timeout: seconds(options.timeout_seconds),
+            pages: Semaphore::new(lanes),
+            lanes,
+            documents: Semaphore::new(options.queue.max(1)),
+        }))
+    }
+
+    /// Where the program for pages without a text layer is, if it is installed.
+    pub fn tesseract(&self) -> Option<&Path> {
+        self.0.bounds.tesseract.as_deref()
+    }
+}
+
+/// Where a program is.
+fn installed(program: &Path) -> Option<PathBuf> {
+    if program.components().count() > 1 {
+        return program.is_file().then(|| program.to_owned());
+    }
+    let folders = ["/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin"];
+    let mut places = folders.iter().map(|folder| Path::new(folder).join(program));
+    places.find(|place| place.is_file())
+}
+
+#[async_trait]
+impl Documents for LocalDocuments {
+    async fn count(&self, document: &Document) -> Result<u32, ProviderError> {
+        let _admitted = self.0.admit()?;
+        let _turn = self.0.turn().await;
+        let process = self.0.open(document).await;
+        Ok(process
+            .map_err(|failure| self.0.told(failure, None))?
+            .pages())
+    }
+
+    async fn read(&self, request: &OcrRequest) -> Result<OcrPages, ProviderError> {
+        let _admitted = self.0.admit()?;
+        let reading = self.0.clone().read(request.clone());
+        let read = timeout(self.0.timeout, reading).await;
+        read.unwrap_or_else(|_| Err(of_document(DocumentFault::TimedOut, "ocr_timeout")))
+    }
+
+    async fn picture(&self, document: &Document, page: u32) -> Result<PagePicture, ProviderError> {
+        let engine = &self.0;
+        let _admitted = engine.admit()?;
+        let _turn = engine.turn().await;
+        let told = |failure| engine.told(failure, Some(page));
+        let mut process = engine.open(document).await.map_err(told)?;
+        let shown = process.show(page, SHOWN_PIXELS, engine.page_timeout).await;
+        let (png, dimensions) = shown.map_err(told)?;
+        Ok(PagePicture {
+            data_url: format!("data:image/png;base64,{}", STANDARD.encode(png)),
+            dimensions,
+        })
+    }
+}
+
+impl Engine {
+    /// A place among those who wait, if there is one.
+    fn admit(&self) -> Result<SemaphorePermit<'_>, ProviderError> {
+        let place = self.documents.try_acquire();
+        place.map_err(|_| ProviderError::new(Kind::Busy, "overloaded"))
+    }
+
+    /// One's turn, after all who waited before.
+    async fn turn(&self) -> SemaphorePermit<'_> {
+        let turn = self.pages.acquire().await;
+        turn.expect("the semaphore is never closed")
+    }
+
+    async fn open(&self, document: &Document) -> Result<Process, Failure> {
+        Process::open(document, &self.limits, &self.bounds).await
+    }
+
+    async fn read(self: Arc<Self>, request: OcrRequest) -> Result<OcrPages, ProviderError> {
+        let turn = self.turn().await;
+        let first = self.open(&request.document).await;
+        let first = first.map_err(|failure| self.told(failure, None))?;
+        drop(turn);
+        let indices = self.indices(&request, first.pages())?;
+        request
+            .progress
+            .expect(u32::try_from(indices.len()).unwrap_or(u32::MAX));
+        let wanted = settings::wanted(&request, &self.languages, self.bounds.tesseract.clone());
+        let job = Arc::new(Job {
+            engine: self.clone(),
+            request,
+            wanted,
+            indices,
+            next: AtomicUsize::new(0),
+        });
+        let mut lanes = JoinSet::new();
+        let (more, mut worth_it) = oneshot::channel();
+        lanes.spawn(job.clone().lane(Some(first), Some(more)));
+        let mut pages = Vec::with_capacity(job.indices.len());
+        let mut is_alone = true;
+        loop {
+            tokio::select! {
+                more = &mut worth_it, if is_alone => {
+                    is_alone = false;
+                    if more.is_err() {
+                        // The one lane has come to the end.
+                        continue;
+                    }
+                    for _ in 1..self.lanes.min(job.indices.len()) {
+                        lanes.spawn(job.clone().lane(None, None));
+                    }
+                }
+                lane = lanes.join_next() => match lane {
+                    // The others end with the set.
+                    Some(Ok(read)) => pages.extend(read?),
+                    Some(Err(panicked)) => std::panic::resume_unwind(panicked.into_panic()),
+                    None => break,
+                },
+            }
+        }
+        pages.sort_by_key(|page: &ReadPage| page.page.index);
+        Ok(whole(&job.wanted, pages))
+    }
+
+    /// The pages that are wanted.
+    fn indices(&self, request: &OcrRequest, count: u32) -> Result<Vec<u32>, ProviderError> {
+        let indices = match &request.pages {
+            Some(pages) => pages.clone(),
+            None => (0..count).collect(),
+        };
+        if let Some(beyond) = indices.iter().find(|index| **index >= count) {
+            let words = format!(
+                "page {beyond} was asked for; the document has {count} page{}, counted from 0",
+                if count == 1 { "" } else { "s" }
+            );
+            return Err(of_document(DocumentFault::Pages, words));
+        }
+        if indices.len() > self.limits.pages as usize {
+            let words = format!(
+                "the document has {count} pages; at most {} are read at once: name those that you need in `pages`",
+                self.limits.pages
+            );
+            return Err(of_document(DocumentFault::Pages, words));
+        }
+        Ok(indices)
+    }
+
+    /// A failure as the caller is told it.
+    fn told(&self, failure: Failure, page: Option<u32>) -> ProviderError {
+        let of_page = |words: String| match page {
+            Some(page) => format!("page {page}: {words}"),
+            None => words,
+        };
+        match failure {
+            Failure::Unreadable(Unreadable::Document(fault, words)) => {
+                of_document(fault, of_page(words))
+            }
+            Failure::Broken(fault, words) => of_document(fault, of_page(words)),
+            Failure::Unreadable(Unreadable::NoTesseract) => {
+                let words = of_page(
+                    "it has no text of its own, and reading its picture takes the program `tesseract`, which is not \
+                     installed: on Debian and Ubuntu `apt-get install tesseract-ocr` brings it"
+                        .to_owned(),
+                );
+                ProviderError::new(Kind::Misconfigured, words)
+            }
+            Failure::Unreadable(Unreadable::Tesseract(words)) => {
+                let languages = &self.languages;
+                let words = of_page(format!("`tesseract -l {languages}` failed: {words}"));
+                ProviderError::new(Kind::Misconfigured, words)
+            }
+            Failure::Unstarted(error) => {
+                tracing::error!(%error, "a process to read a document cannot be started");
+                ProviderError::new(Kind::Busy, "overloaded")
+            }
+        }
+    }
+}
+
+impl Job {
+    /// Reads pages until none is left. The first lane says over `more` when there is enough left for others.
+    async fn lane(
+        self: Arc<Self>,
+        process: Option<Process>,
+        mut more: Option<oneshot::Sender<()>>,
+    ) -> Result<Vec<ReadPage>, ProviderError> {
+        let engine = &*self.engine;
+        let mut read = Vec::new();
+        let mut process = process;
+        loop {
+            let _turn = engine.turn().await;
+            let taken = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(&index) = self.indices.get(taken) else {
+                return Ok(read);
+            };
+            let told = |failure| engine.told(failure, Some(index));
+            let open = match &mut process {
+                Some(open) => open,
+                None => process.insert(engine.open(&self.request.document).await.map_err(told)?),
+            };
+            let began = Instant::now();
+            let page = open.read(index, &self.wanted, engine.page_timeout).await;
+            read.push(page.map_err(told)?);
+            self.request.progress.advance();
+            let left = self.indices.len().saturating_sub(taken + 1);
+            let left = u32::try_from(left).unwrap_or(u32::MAX);
+            let is_worth_it = began.elapsed().saturating_mul(left) > WORTH_ANOTHER;
+            if let Some(more) = more.take_if(|_| is_worth_it) {
+                // With nobody to hear it, the document is done with.
+                let _ = more.send(());
+            }
+        }
+    }
+}
+
+/// The answer, with the pictures counted over all pages.
+fn whole(wanted: &Wanted, pages: Vec<ReadPage>) -> OcrPages {
+    let applied_settings = settings::applied(wanted, &pages);
+    let mut before = 0;
+    let pages: Vec<OcrPage> = pages
+        .into_iter()
+        .map(|read| {
+            let mut page = read.page;
+            let images = page.images.len();
+            if before > 0 {
+                renumber(&mut page, before);
+            }
+            before += images;
+            page
+        })
+        .collect();
+    let count = Usage {
+        pages: pages.len() as u64,
+        ..Usage::default()
+    };
+    OcrPages {
+        pages,
+        applied_settings,
+        usage: Some(count.into()),
+    }
+}
+
+/// Gives the pictures of a page the numbers that follow those of the pages before.
+fn renumber(page: &mut OcrPage, before: usize) {
+    // From the last to the first, so that no new name is taken for an old one.
+    for (index, image) in page.images.iter_mut().enumerate().rev() {
+        let extension = image.id.rsplit('.').next().unwrap_or_default();
+        let id = format!("img-{}.{extension}", before + index);
+        let mark = |id: &str| format!("![{id}]({id})");
+        page.markdown = page.markdown.replace(&mark(&image.id), &mark(&id));
+        for element in &mut page.elements {
+            if let Some(value) = element.data.get_mut("image_id")
+                && value.to_value() == image.id.as_str()
+            {
+                *value = Json::of(&id);
+            }
+        }
+        image.id = id;
+    }
+}
+
+fn of_document(fault: DocumentFault, words: impl Into<String>) -> ProviderError {
+    ProviderError::new(Kind::Document(fault), words)
+}

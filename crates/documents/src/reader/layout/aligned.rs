@@ -1,0 +1,341 @@
+//! Tables without rules: rows of short texts that stand under each other.
+//!
+//! Columns of prose look alike when their lines share baselines. What tells them apart: their pieces are long, nearly as wide
+//! as the column, and begin in the middle of a sentence.
+
+use domain::Bbox;
+
+use super::{Cell, Table, cells, lines::Line};
+use crate::reader::geometry::median;
+
+/// White from top to bottom between columns, in parts of the size.
+const GUTTER: f32 = 0.7;
+
+/// Rows of a table are no further from each other than this, in parts of the size.
+const REACH: f32 = 3.2;
+
+/// The lines of one cell follow each other as lines of prose do.
+const LEADING: f32 = 1.5;
+
+/// More lines than this in one stretch are looked at as if they ended there.
+const MAX_ROWS: usize = 400;
+
+/// Lines side by side.
+type Row = Vec<usize>;
+
+/// Finds tables among stretches of lines. Returns each with the indices of the lines that it takes.
+pub(super) fn find(lines: &[&Line], rules: &[Bbox]) -> Vec<(Table, Vec<usize>)> {
+    let rows = rows(lines);
+    let mut found = Vec::new();
+    let mut start = 0;
+    while start < rows.len() {
+        let run = run(lines, &rows, start);
+        if run.len() < 2 {
+            start += 1;
+            continue;
+        }
+        match Plan::of(lines, run).filter(|plan| !plan.is_prose()) {
+            Some(plan) => {
+                start += plan.rows.len();
+                found.push(plan.table(rules));
+            }
+            None => start += run.len(),
+        }
+    }
+    found
+}
+
+/// Lines by baseline, each row from left to right.
+fn rows(lines: &[&Line]) -> Vec<Row> {
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by(|&a, &b| lines[a].baseline.total_cmp(&lines[b].baseline));
+    let mut rows: Vec<Row> = Vec::new();
+    for index in order {
+        match rows.last_mut() {
+            Some(row) if lines[row[0]].is_level_with(lines[index]) => row.push(index),
+            _ => rows.push(vec![index]),
+        }
+    }
+    for row in &mut rows {
+        row.sort_by(|&a, &b| lines[a].bbox.l.total_cmp(&lines[b].bbox.l));
+    }
+    rows
+}
+
+/// The longest stretch of rows from `start` that may be one table.
+fn run<'r>(lines: &[&Line], rows: &'r [Row], start: usize) -> &'r [Row] {
+    if rows[start].len() < 2 {
+        return &[];
+    }
+    let mut end = start + 1;
+    let mut last_tabular = start;
+    while end < rows.len() && end - start < MAX_ROWS {
+        let (above, row) = (lines[rows[end - 1][0]], lines[rows[end][0]]);
+        let size = above.size.max(row.size);
+        let distance = row.baseline - above.baseline;
+        let alike = above.size / row.size < 1.3 && row.size / above.size < 1.3;
+        if distance > REACH * size || !alike {
+            break;
+        }
+        if rows[end].len() >= 2 {
+            last_tabular = end;
+        } else {
+            // One text alone: the second line of a cell, or what follows the table.
+            let below = lines[rows[end][0]];
+            let in_a_column = rows[last_tabular].iter().any(|&cell| {
+                let cell = lines[cell];
+                (cell.bbox.l - below.bbox.l).abs() < 0.6 * size
+                    || (cell.bbox.r - below.bbox.r).abs() < 0.6 * size
+            });
+            if !in_a_column || end - last_tabular > 2 {
+                break;
+            }
+        }
+        end += 1;
+    }
+    // The second line of a last cell stays; anything further off does not.
+    while end > last_tabular + 1 {
+        let (above, row) = (lines[rows[end - 2][0]], lines[rows[end - 1][0]]);
+        let near = row.baseline - above.baseline < LEADING * row.size;
+        let first_column =
+            (row.bbox.l - lines[rows[last_tabular][0]].bbox.l).abs() < 0.6 * row.size;
+        if near && !first_column {
+            break;
+        }
+        end -= 1;
+    }
+    &rows[start..end]
+}
+
+/// Rows with columns.
+struct Plan<'l> {
+    lines: &'l [&'l Line],
+    rows: &'l [Row],
+    /// From where to where each column reaches.
+    columns: Vec<(f32, f32)>,
+    size: f32,
+}
+
+impl<'l> Plan<'l> {
+    fn of(lines: &'l [&'l Line], rows: &'l [Row]) -> Option<Self> {
+        let size = median(rows.iter().flatten().map(|&index| lines[index].size));
+        // A merged cell covers the white between its columns: a fifth of the rows may.
+        let strict = columns(lines, rows, size, 0);
+        let lenient = columns(lines, rows, size, rows.len() / 5);
+        let widest = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let columns = if strict.len() >= widest {
+            strict
+        } else {
+            lenient
+        };
+        let full = rows.iter().filter(|row| row.len() >= 2).count();
+        // Two lines of justified text may have their wide spaces in the same places by chance; three seldom do.
+        let narrowest = columns
+            .windows(2)
+            .map(|pair| pair[1].0 - pair[0].1)
+            .fold(f32::MAX, f32::min);
+        let enough = (columns.len() >= 2 && full >= 3 && (full > 3 || narrowest > 1.2 * size))
+            || (columns.len() >= 3 && full >= 2 && narrowest > 2.2 * size);
+        // Each of the columns but one must be filled now and then: a stray word makes none.
+        let plan = Self {
+            lines,
+            rows,
+            columns,
+            size,
+        };
+        (enough && plan.is_filled()).then_some(plan)
+    }
+
+    fn is_filled(&self) -> bool {
+        let mut filled = vec![0usize; self.columns.len()];
+        for &index in self.rows.iter().flatten() {
+            filled[self.span(index).0] += 1;
+        }
+        filled.iter().filter(|&&count| count < 2).count() <= usize::from(self.columns.len() > 2)
+    }
+
+    /// The first and the last column that a line touches.
+    fn span(&self, index: usize) -> (usize, usize) {
+        let bbox = self.lines[index].bbox;
+        let touches = |&(from, to): &(f32, f32)| {
+            let shared = bbox.r.min(to) - bbox.l.max(from);
+            shared > 0.5 * self.size || shared > 0.5 * bbox.width().min(to - from)
+        };
+        let first = self.columns.iter().position(touches);
+        let last = self.columns.iter().rposition(touches);
+        if let (Some(first), Some(last)) = (first, last) {
+            return (first, last);
+        }
+        let distance = |(from, to): (f32, f32)| (f32::midpoint(from, to) - bbox.l).abs();
+        let nearest = (0..self.columns.len())
+            .min_by(|&a, &b| distance(self.columns[a]).total_cmp(&distance(self.columns[b])))
+            .unwrap_or(0);
+        (nearest, nearest)
+    }
+
+    /// Whether it is running text in columns.
+    fn is_prose(&self) -> bool {
+        let pieces: Vec<&Line> = self
+            .rows
+            .iter()
+            .flatten()
+            .map(|&at| self.lines[at])
+            .collect();
+        let words = median(pieces.iter().map(|line| line.words.len() as f32));
+        let share = |test: &dyn Fn(&&Line) -> bool| {
+            pieces.iter().filter(|line| test(line)).count() as f32 / pieces.len() as f32
+        };
+        let begun = share(&|line| line.words[0].text.starts_with(char::is_lowercase));
+        let broken = share(&|line| {
+            line.words[line.words.len() - 1].text.ends_with('-') && line.words.len() > 1
+        });
+        let numbers = share(&|line| {
+            line.words[0]
+                .text
+                .contains(|letter: char| letter.is_ascii_digit())
+        });
+        let fill = median(self.rows.iter().flatten().map(|&at| {
+            let (first, last) = self.span(at);
+            let width = self.columns[last].1 - self.columns[first].0;
+            self.lines[at].bbox.width() / width.max(1.0)
+        }));
+        let rows = self.rows.len();
+        words > 4.0 && rows > 3
+            || broken > 0.1 && words > 2.0
+            || begun > 0.6 && words >= 2.0
+            || rows > 12 && fill > 0.75 && words > 2.0 && numbers < 0.2
+    }
+
+    fn table(&self, rules: &[Bbox]) -> (Table, Vec<usize>) {
+        let starts = self.row_starts(rules);
+        let mut table = Table {
+            rows: starts.iter().filter(|start| **start).count(),
+            columns: self.columns.len(),
+            ..Table::default()
+        };
+        let mut row = 0;
+        for (at, indices) in self.rows.iter().enumerate() {
+            row += usize::from(starts[at] && at > 0);
+            for &index in indices {
+                let (first, last) = self.span(index);
+                let words = self.lines[index].words.iter().cloned();
+                let known = table
+                    .cells
+                    .iter_mut()
+                    .rev()
+                    .take(2 * self.columns.len())
+                    .find(|cell| cell.row == row && cell.column == first);
+                if let Some(cell) = known {
+                    cell.words.extend(words);
+                } else {
+                    table.cells.push(Cell {
+                        row,
+                        column: first,
+                        row_span: 1,
+                        column_span: last - first + 1,
+                        words: words.collect(),
+                        ..Cell::default()
+                    });
+                }
+            }
+        }
+        fill_gaps(&mut table);
+        table.finish();
+        table.bbox = cells::extent(&table);
+        let taken: Vec<usize> = self.rows.iter().flatten().copied().collect();
+        (table, taken)
+    }
+
+    /// Which lines begin a row of the table, and which go on with the one above.
+    fn row_starts(&self, rules: &[Bbox]) -> Vec<bool> {
+        let levels: Vec<f32> = self
+            .rows
+            .iter()
+            .map(|row| self.lines[row[0]].baseline)
+            .collect();
+        let (left, right) = (self.columns[0].0, self.columns[self.columns.len() - 1].1);
+        let ruled: Vec<bool> = (1..levels.len())
+            .map(|at| {
+                rules.iter().any(|rule| {
+                    rule.width() > 0.6 * (right - left)
+                        && rule.t > levels[at - 1]
+                        && rule.b < levels[at]
+                        && rule.r.min(right) - rule.l.max(left) > 0.6 * (right - left)
+                })
+            })
+            .collect();
+        let mut starts = vec![true];
+        // Rules below most rows show where they end; one below the head shows nothing.
+        if ruled.iter().filter(|drawn| **drawn).count() >= 2.max(levels.len() / 3) {
+            starts.extend(ruled);
+            return starts;
+        }
+        let whole = |at: usize| self.rows[at].iter().any(|&index| self.span(index).0 == 0);
+        let distances: Vec<f32> = (1..levels.len())
+            .filter(|&at| whole(at) && whole(at - 1))
+            .map(|at| levels[at] - levels[at - 1])
+            .collect();
+        let typical = median(distances);
+        for at in 1..levels.len() {
+            let distance = levels[at] - levels[at - 1];
+            let goes_on = !whole(at)
+                && distance < LEADING * self.size
+                && (distance < 0.85 * typical || typical == 0.0)
+                && self.rows[at].len() < self.columns.len();
+            starts.push(!goes_on);
+        }
+        starts
+    }
+}
+
+/// From where to where each column reaches: what at most `crossing` rows cover is white.
+fn columns(lines: &[&Line], rows: &[Row], size: f32, crossing: usize) -> Vec<(f32, f32)> {
+    let mut edges: Vec<(f32, i32)> = Vec::new();
+    for &index in rows.iter().flatten() {
+        let bbox = lines[index].bbox;
+        edges.push((bbox.l, 1));
+        edges.push((bbox.r, -1));
+    }
+    edges.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+    let crossing = crossing as i32;
+    let mut covered: Vec<(f32, f32)> = Vec::new();
+    let (mut depth, mut from) = (0, None);
+    for (at, step) in edges {
+        depth += step;
+        match from {
+            None if depth > crossing => from = Some(at),
+            Some(start) if depth <= crossing => {
+                covered.push((start, at));
+                from = None;
+            }
+            _ => {}
+        }
+    }
+    let mut columns: Vec<(f32, f32)> = Vec::new();
+    for (from, to) in covered {
+        match columns.last_mut() {
+            Some(last) if from - last.1 < GUTTER * size => last.1 = to,
+            _ => columns.push((from, to)),
+        }
+    }
+    columns
+}
+
+/// Puts empty cells where nothing stands.
+fn fill_gaps(table: &mut Table) {
+    let mut taken = vec![false; table.rows * table.columns];
+    for cell in &table.cells {
+        for column in cell.column..cell.column + cell.column_span {
+            taken[cell.row * table.columns + column] = true;
+        }
+    }
+    for (at, _) in taken.iter().enumerate().filter(|(_, taken)| !**taken) {
+        table.cells.push(Cell {
+            row: at / table.columns,
+            column: at % table.columns,
+            row_span: 1,
+            column_span: 1,
+            ..Cell::default()
+        });
+    }
+}

@@ -1,0 +1,205 @@
+//! Pictures as documents: PNG, JPEG, TIFF with all its pages, WebP, the first image of a GIF, BMP.
+
+use std::io::Cursor;
+
+use domain::{Dimensions, DocumentFault, DocumentKind};
+use image::{
+    DynamicImage, ImageDecoder, ImageFormat, ImageReader, imageops::FilterType,
+    metadata::Orientation,
+};
+
+use super::{
+    Limits, Unreadable, cleanup::Gray, images::Exported, raster::luma, resolution, scan::Picture,
+    tiff,
+};
+
+/// What decoding one picture may take in memory: its pixels in the widest format, and as much again.
+const BYTES_PER_PIXEL: u64 = 8;
+
+/// A picture or several.
+pub(super) struct PictureFile {
+    kind: DocumentKind,
+    content: Vec<u8>,
+    /// Where a TIFF's pages begin.
+    places: Vec<u64>,
+}
+
+impl PictureFile {
+    /// Opens a file and counts its pages.
+    pub(super) fn open(
+        kind: DocumentKind,
+        content: Vec<u8>,
+        limits: &Limits,
+    ) -> Result<Self, Unreadable> {
+        let places = match kind {
+            DocumentKind::Tiff => tiff::places(&content, limits.pages as usize + 1),
+            _ => vec![0],
+        };
+        if places.is_empty() {
+            return Err(broken());
+        }
+        if places.len() > limits.pages as usize {
+            let words = format!(
+                "the document has more than {} pages, which is as many as are read",
+                limits.pages
+            );
+            return Err(Unreadable::Document(DocumentFault::TooLarge, words));
+        }
+        let mut file = Self {
+            kind,
+            content,
+            places,
+        };
+        // Its header is read at once: a file that is none is refused before anybody waits for it.
+        file.decoded(0, limits, |_| Ok(()))?;
+        Ok(file)
+    }
+
+    /// How many pages it has.
+    pub(super) const fn page_count(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    /// A page to be recognised.
+    pub(super) fn page(&mut self, index: u32, limits: &Limits) -> Result<Picture, Unreadable> {
+        let (image, stated) = self.image(index, limits)?;
+        let inches = |dpi: u32| image.width().max(image.height()) as f32 / dpi as f32;
+        // Cameras and drawing programs write 72 or 96 into anything; a sheet of half a metre is none.
+        let dpi = stated
+            .filter(|&dpi| (4.0..20.0).contains(&inches(dpi)))
+            .unwrap_or_else(|| guessed(image.width(), image.height()));
+        let (width, height) = (image.width() as usize, image.height() as usize);
+        let colours = image.into_rgb8();
+        let gray = colours.pixels().map(|pixel| luma(pixel.0)).collect();
+        Ok(Picture {
+            gray: Gray::new(width, height, gray),
+            colours: Some(colours),
+            dpi,
+            known: Vec::new(),
+        })
+    }
+
+    /// A page as a PNG.
+    pub(super) fn picture(
+        &mut self,
+        index: u32,
+        long_side: u32,
+        limits: &Limits,
+    ) -> Result<(Vec<u8>, Dimensions), Unreadable> {
+        let (image, stated) = self.image(index, limits)?;
+        let dpi = stated.unwrap_or_else(|| guessed(image.width(), image.height()));
+        let longest = image.width().max(image.height());
+        let (image, dpi) = if longest > long_side {
+            let fewer = dpi as f32 * long_side as f32 / longest as f32;
+            let image = image.resize(long_side, long_side, FilterType::Triangle);
+            (image, (fewer.round() as u32).max(1))
+        } else {
+            (image, dpi)
+        };
+        let dimensions = Dimensions {
+            dpi,
+            width: image.width(),
+            height: image.height(),
+        };
+        let png = Exported::png(&image).ok_or_else(broken)?;
+        Ok((png.bytes, dimensions))
+    }
+
+    /// A page's pixels as a reader sees them, on white, with the dots per inch that it states.
+    fn image(
+        &mut self,
+        index: u32,
+        limits: &Limits,
+    ) -> Result<(DynamicImage, Option<u32>), Unreadable> {
+        let kind = self.kind;
+        let stated = match kind {
+            DocumentKind::Tiff => tiff::resolution(&self.content, self.places[index as usize]),
+            DocumentKind::Png => resolution::png(&self.content),
+            DocumentKind::Jpeg => resolution::jpeg(&self.content),
+            _ => None,
+        };
+        let (image, orientation) = self.decoded(index, limits, |mut decoder| {
+            let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+            let image = DynamicImage::from_decoder(decoder).map_err(|_| broken())?;
+            Ok((image, orientation))
+        })?;
+        let mut image = on_white(image);
+        image.apply_orientation(orientation);
+        let pixels = u64::from(image.width()) * u64::from(image.height());
+        let most = u64::from(limits.megapixels) * 1_000_000;
+        let longest = image.width().max(image.height());
+        if pixels <= most && longest <= limits.side {
+            return Ok((image, stated));
+        }
+        let by_area = (most as f64 / pixels as f64).sqrt();
+        let times = by_area.min(f64::from(limits.side) / f64::from(longest));
+        let width = (f64::from(image.width()) * times).max(1.0) as u32;
+        let height = (f64::from(image.height()) * times).max(1.0) as u32;
+        let image = image.resize_exact(width, height, FilterType::Triangle);
+        let stated = stated.map(|dpi| (f64::from(dpi) * times) as u32);
+        Ok((image, stated))
+    }
+
+    /// Opens the decoder of a page, its claims checked before anything is decoded.
+    fn decoded<T>(
+        &mut self,
+        index: u32,
+        limits: &Limits,
+        take: impl FnOnce(Box<dyn ImageDecoder + '_>) -> Result<T, Unreadable>,
+    ) -> Result<T, Unreadable> {
+        if self.kind == DocumentKind::Tiff {
+            tiff::start_at(&mut self.content, self.places[index as usize]);
+        }
+        let most = u64::from(limits.image_megapixels) * 1_000_000;
+        let mut bounds = image::Limits::default();
+        bounds.max_alloc = Some(most * BYTES_PER_PIXEL);
+        let mut reader = ImageReader::with_format(Cursor::new(&self.content), format(self.kind));
+        reader.limits(bounds);
+        let decoder = reader.into_decoder().map_err(|_| broken())?;
+        let (width, height) = decoder.dimensions();
+        if u64::from(width) * u64::from(height) > most {
+            let words = format!("the picture claims to have {width} x {height} pixels");
+            return Err(Unreadable::Document(DocumentFault::TooLarge, words));
+        }
+        take(Box::new(decoder))
+    }
+}
+
+const fn format(kind: DocumentKind) -> ImageFormat {
+    match kind {
+        DocumentKind::Png | DocumentKind::Pdf => ImageFormat::Png,
+        DocumentKind::Jpeg => ImageFormat::Jpeg,
+        DocumentKind::Tiff => ImageFormat::Tiff,
+        DocumentKind::Webp => ImageFormat::WebP,
+        DocumentKind::Gif => ImageFormat::Gif,
+        DocumentKind::Bmp => ImageFormat::Bmp,
+    }
+}
+
+fn broken() -> Unreadable {
+    Unreadable::Document(DocumentFault::Invalid, "the picture is broken".to_owned())
+}
+
+/// How many dots per inch there are, if the picture is a sheet of A4 or letter.
+fn guessed(width: u32, height: u32) -> u32 {
+    let (short, long) = (width.min(height) as f32, width.max(height) as f32);
+    let dpi = (long / 11.35).max(short / 8.5);
+    dpi.round().clamp(50.0, 1200.0) as u32
+}
+
+/// What is transparent shows paper.
+fn on_white(image: DynamicImage) -> DynamicImage {
+    if !image.color().has_alpha() {
+        return image;
+    }
+    let mut pixels = image.into_rgba8();
+    for pixel in pixels.pixels_mut() {
+        let [red, green, blue, alpha] = pixel.0;
+        let mixed = |value: u8| {
+            let sum = u32::from(value) * u32::from(alpha) + 255 * (255 - u32::from(alpha));
+            (sum / 255) as u8
+        };
+        pixel.0 = [mixed(red), mixed(green), mixed(blue), 255];
+    }
+    DynamicImage::ImageRgba8(pixels).into_rgb8().into()
+}

@@ -1,0 +1,266 @@
+//! What a caller asked to have of a document, kept to whoever reads it (`interface.md` 7.3).
+
+use std::collections::HashSet;
+
+use domain::{
+    Document, DocumentFault, OcrImage, OcrPage, OcrRequest,
+    seams::{Documents, ProviderError},
+};
+
+use super::source::fault;
+
+/// How many bytes of an answer there may be.
+const MAX_ANSWER: usize = 100 * 1024 * 1024;
+
+/// The pages that a caller named, ascending and without duplicates; `None` if it named none.
+pub(super) fn wanted(pages: &[u32]) -> Option<Vec<u32>> {
+    let mut pages = pages.to_vec();
+    pages.sort_unstable();
+    pages.dedup();
+    Some(pages).filter(|pages| !pages.is_empty())
+}
+
+/// The pages that are wanted of a document, all if none are named.
+pub(super) async fn within(
+    documents: &dyn Documents,
+    document: &Document,
+    pages: Option<Vec<u32>>,
+) -> Result<Vec<u32>, ProviderError> {
+    let count = documents.count(document).await?;
+    match pages {
+        None => Ok((0..count).collect()),
+        Some(pages) => reaching(&pages, count).map(|()| pages),
+    }
+}
+
+/// Whether a document has the pages that are wanted of it.
+pub(super) async fn check(
+    documents: &dyn Documents,
+    document: &Document,
+    pages: &[u32],
+) -> Result<(), ProviderError> {
+    reaching(pages, documents.count(document).await?)
+}
+
+fn reaching(pages: &[u32], count: u32) -> Result<(), ProviderError> {
+    let Some(beyond) = pages.iter().find(|page| **page >= count) else {
+        return Ok(());
+    };
+    let reason = match count {
+        1 => format!("page {beyond} was asked for; the document has one page, whose index is 0"),
+        count => format!(
+            "page {beyond} was asked for; the document has {count} pages, whose indices are 0 to {}",
+            count - 1
+        ),
+    };
+    Err(fault(DocumentFault::Pages, reason))
+}
+
+/// Leaves the pages and the pictures that were asked for, whatever came.
+pub(super) fn keep(pages: &mut Vec<OcrPage>, request: &OcrRequest) {
+    pages.sort_by_key(|page| page.index);
+    pages.dedup_by_key(|page| page.index);
+    if let Some(wanted) = &request.pages {
+        pages.retain(|page| wanted.binary_search(&page.index).is_ok());
+    }
+    for page in pages {
+        keep_images(page, request);
+    }
+}
+
+fn keep_images(page: &mut OcrPage, request: &OcrRequest) {
+    let least = request.image_min_size.unwrap_or(0);
+    let is_large = |image: &OcrImage| {
+        let (width, height) = image.size.unwrap_or_else(|| {
+            let bbox = image.bbox;
+            (pixels(bbox.width()), pixels(bbox.height()))
+        });
+        width >= least && height >= least
+    };
+    let most = request.image_limit.map_or(usize::MAX, |most| most as usize);
+    let kept: HashSet<String> = {
+        let large = page.images.iter().filter(|image| is_large(image));
+        large.take(most).map(|image| image.id.clone()).collect()
+    };
+    let (kept, dropped) = std::mem::take(&mut page.images)
+        .into_iter()
+        .partition(|image: &OcrImage| kept.contains(&image.id));
+    page.images = kept;
+    if !request.with_images {
+        for image in &mut page.images {
+            image.data_url = None;
+        }
+    }
+    for image in &dropped {
+        forget(page, &image.id);
+    }
+}
+
+/// Takes a picture that is not given out of the page's text.
+fn forget(page: &mut OcrPage, id: &str) {
+    let mark = format!("![{id}]({id})");
+    // With the empty line that parted it from what follows.
+    for mark in [format!("{mark}\n\n"), mark] {
+        page.markdown = page.markdown.replace(&mark, "");
+    }
+    page.markdown.truncate(page.markdown.trim_end().len());
+    for element in &mut page.elements {
+        let is_its = |value: &domain::Json| value.to_value() == id;
+        if element.data.get("image_id").is_some_and(is_its) {
+            element.data.shift_remove("image_id");
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float that is too large or negative becomes the nearest whole number"
+)]
+fn pixels(length: f32) -> u32 {
+    length.round() as u32
+}
+
+/// Whether what was read can be answered with.
+pub(super) fn check_size(pages: &[OcrPage]) -> Result<(), ProviderError> {
+    let bytes = |page: &OcrPage| {
+        let images = page
+            .images
+            .iter()
+            .filter_map(|image| image.data_url.as_ref());
+        let elements = page.elements.iter().map(|element| {
+            let data = element.data.values().map(|value| value.text().len());
+            element.text.len() + data.sum::<usize>()
+        });
+        page.markdown.len() + images.map(String::len).sum::<usize>() + elements.sum::<usize>()
+    };
+    if pages.iter().map(bytes).sum::<usize>() <= MAX_ANSWER {
+        return Ok(());
+    }
+    let reason =
+        "the answer would have more than 100 MiB: name fewer `pages`, or leave out the images";
+    Err(fault(DocumentFault::Pages, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Bbox, DocumentKind, Element, Json, JsonObject, Label, OcrExtras};
+
+    use super::*;
+
+    fn image(id: &str, size: Option<(u32, u32)>, side: f32) -> OcrImage {
+        OcrImage {
+            id: id.to_owned(),
+            bbox: Bbox {
+                l: 10.0,
+                t: 10.0,
+                r: 10.0 + side,
+                b: 10.0 + side,
+            },
+            size,
+            data_url: Some("data:image/png;base64,AAAA".to_owned()),
+        }
+    }
+
+    fn request(change: impl FnOnce(&mut OcrRequest)) -> OcrRequest {
+        let mut request = OcrRequest {
+            document: Document {
+                kind: DocumentKind::Pdf,
+                content: "%PDF-".into(),
+                name: None,
+                url: None,
+            },
+            pages: None,
+            with_images: true,
+            image_limit: None,
+            image_min_size: None,
+            extras: OcrExtras::default(),
+            progress: std::sync::Arc::default(),
+        };
+        change(&mut request);
+        request
+    }
+
+    fn page(index: u32) -> OcrPage {
+        let picture = |id: &str| Element {
+            kind: Label::Picture.kind(),
+            label: Label::Picture,
+            text: String::new(),
+            bbox: Bbox::default(),
+            data: JsonObject::from([("image_id".to_owned(), Json::of(&id))]),
+        };
+        OcrPage {
+            index,
+            markdown: "One\n\n![img-0.png](img-0.png)\n\nTwo\n\n![img-1.png](img-1.png)".to_owned(),
+            images: vec![
+                image("img-0.png", Some((40, 300)), 200.0),
+                image("img-1.png", None, 120.0),
+            ],
+            elements: vec![picture("img-0.png"), picture("img-1.png")],
+            ..OcrPage::default()
+        }
+    }
+
+    fn kept(request: &OcrRequest) -> (Vec<String>, String) {
+        let mut pages = vec![page(0)];
+        keep(&mut pages, request);
+        let ids = pages[0].images.iter().map(|image| image.id.clone());
+        (ids.collect(), pages[0].markdown.clone())
+    }
+
+    #[test]
+    fn pages_are_named_in_any_order_and_come_ascending() {
+        assert_eq!(wanted(&[]), None);
+        assert_eq!(wanted(&[3, 1, 3]), Some(vec![1, 3]));
+
+        let mut pages = vec![page(4), page(1), page(1), page(0)];
+        keep(
+            &mut pages,
+            &request(|request| request.pages = Some(vec![0, 1])),
+        );
+        let indices: Vec<u32> = pages.iter().map(|page| page.index).collect();
+        assert_eq!(indices, [0, 1]);
+    }
+
+    #[test]
+    fn a_picture_is_dropped_when_its_width_or_height_is_too_small() {
+        let (ids, markdown) = kept(&request(|request| request.image_min_size = Some(41)));
+        assert_eq!(ids, ["img-1.png"]);
+        assert_eq!(markdown, "One\n\nTwo\n\n![img-1.png](img-1.png)");
+
+        // Without pixels of its own, its box on the page counts.
+        let (ids, markdown) = kept(&request(|request| request.image_min_size = Some(121)));
+        assert_eq!(ids, [""; 0]);
+        assert_eq!(markdown, "One\n\nTwo");
+    }
+
+    #[test]
+    fn a_limit_keeps_the_first_pictures_and_nobody_gets_bytes_unasked() {
+        let mut pages = vec![page(0)];
+        let limited = request(|request| {
+            request.image_limit = Some(1);
+            request.with_images = false;
+        });
+        keep(&mut pages, &limited);
+
+        assert_eq!(pages[0].images.len(), 1);
+        assert_eq!(pages[0].images[0].id, "img-0.png");
+        assert_eq!(pages[0].images[0].data_url, None);
+        assert!(pages[0].elements[0].data.contains_key("image_id"));
+        assert!(pages[0].elements[1].data.is_empty());
+    }
+
+    #[test]
+    fn a_page_that_is_not_there_is_named_with_those_that_are() {
+        let said = |pages: &[u32], count| reaching(pages, count).unwrap_err().reason;
+        assert_eq!(
+            said(&[0, 7], 3),
+            "page 7 was asked for; the document has 3 pages, whose indices are 0 to 2"
+        );
+        assert_eq!(
+            said(&[1], 1),
+            "page 1 was asked for; the document has one page, whose index is 0"
+        );
+        assert!(reaching(&[0, 2], 3).is_ok());
+    }
+}
