@@ -18,7 +18,6 @@ use domain::{
 use tokio::{
     sync::{Semaphore, SemaphorePermit, oneshot},
     task::JoinSet,
-    time::timeout,
 };
 
 use crate::{
@@ -43,7 +42,6 @@ struct Engine {
     bounds: Bounds,
     languages: String,
     page_timeout: Duration,
-    timeout: Duration,
     /// How many pages are read at once. Whoever has read one waits behind the others before the next: a long document
     /// does not hold up a short one.
     pages: Semaphore,
@@ -80,7 +78,6 @@ impl LocalDocuments {
             },
             languages: options.languages.clone(),
             page_timeout,
-            timeout: seconds(options.timeout_seconds),
             pages: Semaphore::new(lanes),
             lanes,
             documents: Semaphore::new(options.queue.max(1)),
@@ -105,20 +102,21 @@ fn installed(program: &Path) -> Option<PathBuf> {
 
 #[async_trait]
 impl Documents for LocalDocuments {
-    async fn count(&self, document: &Document) -> Result<u32, ProviderError> {
+    async fn pages(
+        &self,
+        document: &Document,
+        wanted: Option<&[u32]>,
+    ) -> Result<Vec<u32>, ProviderError> {
         let _admitted = self.0.admit()?;
         let _turn = self.0.turn().await;
         let process = self.0.open(document).await;
-        Ok(process
-            .map_err(|failure| self.0.told(failure, None))?
-            .pages())
+        let process = process.map_err(|failure| self.0.told(failure, None))?;
+        self.0.indices(wanted, process.pages())
     }
 
     async fn read(&self, request: &OcrRequest) -> Result<OcrPages, ProviderError> {
         let _admitted = self.0.admit()?;
-        let reading = self.0.clone().read(request.clone());
-        let read = timeout(self.0.timeout, reading).await;
-        read.unwrap_or_else(|_| Err(of_document(DocumentFault::TimedOut, "ocr_timeout")))
+        self.0.clone().read(request.clone()).await
     }
 
     async fn picture(&self, document: &Document, page: u32) -> Result<PagePicture, ProviderError> {
@@ -158,7 +156,7 @@ impl Engine {
         let first = self.open(&request.document).await;
         let first = first.map_err(|failure| self.told(failure, None))?;
         drop(turn);
-        let indices = self.indices(&request, first.pages())?;
+        let indices = self.indices(request.pages.as_deref(), first.pages())?;
         request
             .progress
             .expect(u32::try_from(indices.len()).unwrap_or(u32::MAX));
@@ -199,18 +197,14 @@ impl Engine {
         Ok(whole(&job.wanted, pages))
     }
 
-    /// The pages that are wanted.
-    fn indices(&self, request: &OcrRequest, count: u32) -> Result<Vec<u32>, ProviderError> {
-        let indices = match &request.pages {
-            Some(pages) => pages.clone(),
+    /// The pages that are wanted, all if none are named.
+    fn indices(&self, wanted: Option<&[u32]>, count: u32) -> Result<Vec<u32>, ProviderError> {
+        let indices = match wanted {
+            Some(pages) => pages.to_vec(),
             None => (0..count).collect(),
         };
         if let Some(beyond) = indices.iter().find(|index| **index >= count) {
-            let words = format!(
-                "page {beyond} was asked for; the document has {count} page{}, counted from 0",
-                if count == 1 { "" } else { "s" }
-            );
-            return Err(of_document(DocumentFault::Pages, words));
+            return Err(of_document(DocumentFault::Pages, missing(*beyond, count)));
         }
         if indices.len() > self.limits.pages as usize {
             let words = format!(
@@ -336,6 +330,33 @@ fn renumber(page: &mut OcrPage, before: usize) {
     }
 }
 
+fn missing(page: u32, count: u32) -> String {
+    match count {
+        1 => format!("page {page} was asked for; the document has one page, whose index is 0"),
+        count => format!(
+            "page {page} was asked for; the document has {count} pages, whose indices are 0 to {}",
+            count.saturating_sub(1)
+        ),
+    }
+}
+
 fn of_document(fault: DocumentFault, words: impl Into<String>) -> ProviderError {
     ProviderError::new(Kind::Document(fault), words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_not_there_is_named_with_those_that_are() {
+        assert_eq!(
+            missing(7, 3),
+            "page 7 was asked for; the document has 3 pages, whose indices are 0 to 2"
+        );
+        assert_eq!(
+            missing(1, 1),
+            "page 1 was asked for; the document has one page, whose index is 0"
+        );
+    }
 }

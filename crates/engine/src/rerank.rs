@@ -100,12 +100,14 @@ impl Rerank {
     /// `ServiceUnavailable`.
     pub async fn models(&self, caller: &Principal) -> Result<Vec<RerankModel>, Error> {
         let scope = caller.scope();
+        let routes = self.errands.routes();
+        let purpose = Purpose::Rerank;
         let mut models = Vec::new();
-        for host in self.errands.routes().configured_hosts() {
+        for host in routes.configured_hosts() {
             for model in host.rerank_models {
                 let name = format!("{}/{model}", host.provider);
                 let location = place_of_host(host.settings.get("region").cloned());
-                if let Some(reachable) = self.reach(scope, &name).await? {
+                if let Some(reachable) = routes.lookup(purpose, scope, &name).await? {
                     models.push(RerankModel {
                         hosting_provider: host.provider.clone(),
                         cost_per_request: per_request(&reachable),
@@ -121,7 +123,7 @@ impl Rerank {
         each_custom(&*self.store, scope, add).await?;
         for model in own {
             let location = place_of_custom(&model);
-            let reachable = self.reach(scope, &model.name).await?;
+            let reachable = routes.lookup(purpose, scope, &model.name).await?;
             models.push(RerankModel {
                 hosting_provider: model.provider,
                 name: model.name,
@@ -130,24 +132,6 @@ impl Rerank {
             });
         }
         Ok(models)
-    }
-
-    /// Where a name leads, if it can be asked for.
-    async fn reach(&self, scope: ProjectScope, name: &str) -> Result<Option<Reachable>, Error> {
-        let Ok(name) = ModelName::parse(name) else {
-            return Ok(None);
-        };
-        let spec = ModelSpec::One(ModelChoice::plain(name));
-        match self
-            .errands
-            .routes()
-            .resolve(Purpose::Rerank, scope, &spec)
-            .await
-        {
-            Ok(route) => Ok(route.into_iter().find_map(|stop| stop.leads_to.ok())),
-            Err(error) if error.code == crate::error::Code::BadRequest => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 }
 

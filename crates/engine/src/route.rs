@@ -307,6 +307,24 @@ impl Routes {
         leading_somewhere(route)
     }
 
+    /// Where a name leads that is asked for this, if it can be asked for.
+    pub(crate) async fn lookup(
+        &self,
+        purpose: Purpose,
+        scope: ProjectScope,
+        name: &str,
+    ) -> Result<Option<Reachable>, Error> {
+        let Ok(name) = ModelName::parse(name) else {
+            return Ok(None);
+        };
+        let spec = ModelSpec::One(ModelChoice::plain(name));
+        match self.resolve(purpose, scope, &spec).await {
+            Ok(route) => Ok(route.into_iter().find_map(|stop| stop.leads_to.ok())),
+            Err(error) if error.code == Code::BadRequest => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn reach(
         &self,
         purpose: Purpose,

@@ -52,6 +52,18 @@ impl<'de> Deserialize<'de> for Integer {
     }
 }
 
+/// Reads a whole number from 1 on, or nothing.
+pub(crate) fn at_least_one<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Integer>, D::Error> {
+    let given = Option::<Integer>::deserialize(deserializer)?;
+    if given.is_some_and(|number| number.0 < 1) {
+        let fault = Invalid::new("greater_than_equal", "must be at least 1");
+        return Err(de::Error::custom(fault));
+    }
+    Ok(given)
+}
+
 /// Reads a number from 0 to 1.
 pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(deserializer)?;

@@ -12,15 +12,15 @@ use domain::{
     ModelName, OcrExtras, OcrImage, OcrPage, Paged, Progress, SpanId,
 };
 use engine::{OcrCall, OcrModel, Recognized};
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
     doors::Doors,
-    extract::{Body, Caller, Integer, List, RequestBody, paged},
+    extract::{Body, Caller, Integer, List, RequestBody, at_least_one, paged},
     options::LimitsOptions,
     problem::{ErrorBody, Problem},
-    routes::recorded,
+    routes::{offers::usd, recorded},
     schemas,
 };
 
@@ -47,11 +47,11 @@ pub(crate) struct ReadDocument {
     /// How many pictures of a page are given: the first ones in reading order.
     #[serde(default, deserialize_with = "at_least_one")]
     #[schema(value_type = Option<i64>, minimum = 1)]
-    image_limit: Option<u32>,
+    image_limit: Option<Integer>,
     /// How many pixels wide and high a picture must be to be given.
     #[serde(default, deserialize_with = "at_least_one")]
     #[schema(value_type = Option<i64>, minimum = 1)]
-    image_min_size: Option<u32>,
+    image_min_size: Option<Integer>,
     /// Settings in Mistral's words, which `local/ocr` knows too: `extract_header`, `extract_footer`, `table_format`,
     /// `bbox_annotation_format`, `document_annotation_format`; others are passed on.
     #[schema(value_type = Option<schemas::Object>)]
@@ -278,8 +278,8 @@ impl TryFrom<ReadDocument> for OcrCall {
             document: source(body.document).map_err(|fault| fault.at("document"))?,
             pages: pages(body.pages.unwrap_or_default())?,
             with_images: body.include_image_base64.unwrap_or(false),
-            image_limit: body.image_limit,
-            image_min_size: body.image_min_size,
+            image_limit: body.image_limit.map(count),
+            image_min_size: body.image_min_size.map(count),
             extras: OcrExtras {
                 mistral: merged(mistral),
                 docling: merged(docling),
@@ -392,16 +392,11 @@ impl From<Element> for ElementBody {
 
 impl From<OcrModel> for OcrModelBody {
     fn from(model: OcrModel) -> Self {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "prices stay far below 2^53 pico-USD"
-        )]
-        let cost_per_page = model.cost_per_page as f64 / 1e12;
         Self {
             hosting_provider: model.hosting_provider,
             name: model.name,
             location: model.location,
-            cost_per_page,
+            cost_per_page: usd(model.cost_per_page),
         }
     }
 }
@@ -413,18 +408,14 @@ fn pages(given: Vec<Integer>) -> Result<Vec<u32>, Invalid> {
             return Err(fault.at(index.to_string()).at("pages"));
         }
         // There is no such page in any document.
-        Ok(u32::try_from(page.0).unwrap_or(u32::MAX))
+        Ok(count(page))
     };
     given.into_iter().enumerate().map(page).collect()
 }
 
-fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    let given = Option::<Integer>::deserialize(deserializer)?;
-    if given.is_some_and(|number| number.0 < 1) {
-        let fault = Invalid::new("greater_than_equal", "must be at least 1");
-        return Err(de::Error::custom(fault));
-    }
-    Ok(given.map(|number| u32::try_from(number.0).unwrap_or(u32::MAX)))
+/// A number that is none below zero; beyond what there can be of anything, the most that there can be.
+fn count(number: Integer) -> u32 {
+    u32::try_from(number.0).unwrap_or(u32::MAX)
 }
 
 /// Of which type a setting is.

@@ -65,6 +65,6 @@ impl From<Offer> for OfferBody {
     clippy::cast_precision_loss,
     reason = "no price comes near 2^53 pico-USD"
 )]
-fn usd(picos: i64) -> f64 {
+pub(crate) fn usd(picos: i64) -> f64 {
     picos as f64 / PICO_PER_USD
 }

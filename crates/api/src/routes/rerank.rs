@@ -8,9 +8,9 @@ use utoipa::ToSchema;
 
 use crate::{
     doors::Doors,
-    extract::{Body, Caller, Integer, List, Query, RequestBody, object, paged},
+    extract::{Body, Caller, Integer, List, Query, RequestBody, at_least_one, object, paged},
     problem::{ErrorBody, Problem},
-    routes::recorded,
+    routes::{offers::usd, recorded},
     schemas,
 };
 
@@ -207,11 +207,6 @@ impl RequestBody for RerankDocuments {}
 
 impl From<RerankModel> for RerankModelBody {
     fn from(model: RerankModel) -> Self {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "prices stay far below 2^53 pico-USD"
-        )]
-        let usd = |picos: i64| picos as f64 / 1e12;
         Self {
             hosting_provider: model.hosting_provider,
             name: model.name,
@@ -237,15 +232,6 @@ fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<domain:
     let given = given.filter(|value| !value.is_null());
     if given.as_ref().is_some_and(|value| !value.is_object()) {
         let fault = Invalid::new("object_type", "must be an object");
-        return Err(de::Error::custom(fault));
-    }
-    Ok(given)
-}
-
-fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Integer>, D::Error> {
-    let given = Option::<Integer>::deserialize(deserializer)?;
-    if given.is_some_and(|count| count.0 < 1) {
-        let fault = Invalid::new("greater_than_equal", "must be at least 1");
         return Err(de::Error::custom(fault));
     }
     Ok(given)

@@ -30,8 +30,15 @@ pub struct Fetched {
 /// Reads documents with what this machine has. Whatever a document holds, it is parsed in a process of its own.
 #[async_trait]
 pub trait Documents: Send + Sync {
-    /// How many pages a document has.
-    async fn count(&self, document: &Document) -> Result<u32, ProviderError>;
+    /// The pages of a document that are wanted, all if none are named.
+    ///
+    /// # Errors
+    /// [`crate::DocumentFault::Pages`] for one that it does not have, and for more of them than are read at once.
+    async fn pages(
+        &self,
+        document: &Document,
+        wanted: Option<&[u32]>,
+    ) -> Result<Vec<u32>, ProviderError>;
 
     /// What stands on the pages of a document. Dropping the future ends the work.
     async fn read(&self, request: &OcrRequest) -> Result<OcrPages, ProviderError>;
@@ -61,7 +68,7 @@ impl NoDocuments {
 
 #[async_trait]
 impl Documents for NoDocuments {
-    async fn count(&self, _: &Document) -> Result<u32, ProviderError> {
+    async fn pages(&self, _: &Document, _: Option<&[u32]>) -> Result<Vec<u32>, ProviderError> {
         Err(Self::refusal())
     }
 

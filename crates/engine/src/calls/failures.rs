@@ -40,9 +40,10 @@ impl Failures {
     }
 }
 
-/// That the deadline of the whole has passed.
-pub(super) fn too_late(limit: Duration, ledger: &Ledger) -> Error {
-    let reason = format!("the call took longer than {} s", limit.as_secs_f64());
+/// That the deadline of the whole has passed, in a word if there is one for it.
+pub(super) fn too_late(limit: Duration, word: Option<&str>, ledger: &Ledger) -> Error {
+    let usual = || format!("the call took longer than {} s", limit.as_secs_f64());
+    let reason = word.map_or_else(usual, str::to_owned);
     let mut detail = CallDetail::because(reason);
     detail.models = ledger.models();
     Error::call(Code::UpstreamTimeout, detail)

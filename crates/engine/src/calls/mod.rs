@@ -316,7 +316,7 @@ impl Calls {
             () = nobody_waits => Ending::CallerGone,
             () = stalled.cancelled() => Ending::CallerStalled,
             () = self.stopping.cancelled() => Ending::Failed(Error::unavailable("draining")),
-            () = tokio::time::sleep_until(deadline) => Ending::Failed(too_late(self.deadline, ledger)),
+            () = tokio::time::sleep_until(deadline) => Ending::Failed(too_late(self.deadline, None, ledger)),
         }
     }
 

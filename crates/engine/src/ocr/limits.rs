@@ -2,10 +2,7 @@
 
 use std::collections::HashSet;
 
-use domain::{
-    Document, DocumentFault, OcrImage, OcrPage, OcrRequest,
-    seams::{Documents, ProviderError},
-};
+use domain::{DocumentFault, OcrImage, OcrPage, OcrRequest, seams::ProviderError};
 
 use super::source::fault;
 
@@ -18,42 +15,6 @@ pub(super) fn wanted(pages: &[u32]) -> Option<Vec<u32>> {
     pages.sort_unstable();
     pages.dedup();
     Some(pages).filter(|pages| !pages.is_empty())
-}
-
-/// The pages that are wanted of a document, all if none are named.
-pub(super) async fn within(
-    documents: &dyn Documents,
-    document: &Document,
-    pages: Option<Vec<u32>>,
-) -> Result<Vec<u32>, ProviderError> {
-    let count = documents.count(document).await?;
-    match pages {
-        None => Ok((0..count).collect()),
-        Some(pages) => reaching(&pages, count).map(|()| pages),
-    }
-}
-
-/// Whether a document has the pages that are wanted of it.
-pub(super) async fn check(
-    documents: &dyn Documents,
-    document: &Document,
-    pages: &[u32],
-) -> Result<(), ProviderError> {
-    reaching(pages, documents.count(document).await?)
-}
-
-fn reaching(pages: &[u32], count: u32) -> Result<(), ProviderError> {
-    let Some(beyond) = pages.iter().find(|page| **page >= count) else {
-        return Ok(());
-    };
-    let reason = match count {
-        1 => format!("page {beyond} was asked for; the document has one page, whose index is 0"),
-        count => format!(
-            "page {beyond} was asked for; the document has {count} pages, whose indices are 0 to {}",
-            count - 1
-        ),
-    };
-    Err(fault(DocumentFault::Pages, reason))
 }
 
 /// Leaves the pages and the pictures that were asked for, whatever came.
@@ -144,7 +105,7 @@ pub(super) fn check_size(pages: &[OcrPage]) -> Result<(), ProviderError> {
 
 #[cfg(test)]
 mod tests {
-    use domain::{Bbox, DocumentKind, Element, Json, JsonObject, Label, OcrExtras};
+    use domain::{Bbox, Document, DocumentKind, Element, Json, JsonObject, Label, OcrExtras};
 
     use super::*;
 
@@ -248,19 +209,5 @@ mod tests {
         assert_eq!(pages[0].images[0].data_url, None);
         assert!(pages[0].elements[0].data.contains_key("image_id"));
         assert!(pages[0].elements[1].data.is_empty());
-    }
-
-    #[test]
-    fn a_page_that_is_not_there_is_named_with_those_that_are() {
-        let said = |pages: &[u32], count| reaching(pages, count).unwrap_err().reason;
-        assert_eq!(
-            said(&[0, 7], 3),
-            "page 7 was asked for; the document has 3 pages, whose indices are 0 to 2"
-        );
-        assert_eq!(
-            said(&[1], 1),
-            "page 1 was asked for; the document has one page, whose index is 0"
-        );
-        assert!(reaching(&[0, 2], 3).is_ok());
     }
 }

@@ -8,9 +8,9 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
-    Cost, CustomModel, Document, DocumentSource, Json, JsonObject, ModelChoice, ModelName,
-    ModelSpec, OcrExtras, OcrPage, OcrPages, OcrRequest, Price, Principal, Progress, ProjectScope,
-    SpanId, SpanKind,
+    Cost, CustomModel, Document, DocumentFault, DocumentSource, Json, JsonObject, ModelChoice,
+    ModelName, ModelSpec, OcrExtras, OcrPage, OcrPages, OcrRequest, Price, Principal, Progress,
+    ProjectScope, SpanId, SpanKind,
     seams::{ProviderError, Store},
 };
 use serde_json::json;
@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 use crate::{
     calls::{AskingOne, Done, Errand, Errands, Noted},
     catalogue::{each_custom, place_of_custom, place_of_host},
-    error::{Code, Error},
+    error::Error,
     route::{Purpose, Reachable, Route, Routes},
 };
 
@@ -91,6 +91,8 @@ pub struct OcrModel {
 /// A document to be read by the model of a route.
 struct Reading {
     call: OcrCall,
+    /// The pages that are wanted, ascending and none twice; all, if nothing is said.
+    pages: Option<Vec<u32>>,
     /// The model, or the one that is shown the pages.
     spec: ModelSpec,
     is_vision: bool,
@@ -129,6 +131,7 @@ impl Ocr {
         let is_vision = shown.is_some();
         let model = shown.map_or_else(|| Ok(call.model.clone()), ModelName::parse)?;
         let reading = Reading {
+            pages: limits::wanted(&call.pages),
             call,
             spec: ModelSpec::One(ModelChoice::plain(model)),
             is_vision,
@@ -156,13 +159,15 @@ impl Ocr {
     /// `ServiceUnavailable`.
     pub async fn models(&self, caller: &Principal) -> Result<Vec<OcrModel>, Error> {
         let scope = caller.scope();
+        let routes = self.errands.routes();
+        let purpose = Purpose::Ocr;
         let mut models = Vec::new();
-        for host in self.errands.routes().configured_hosts() {
+        for host in routes.configured_hosts() {
             let set = host.settings.get("region").cloned();
             let place = place_of_host(set.or_else(|| host.ocr.location.map(str::to_owned)));
             for model in host.ocr.names {
                 let name = format!("{}/{model}", host.provider);
-                if let Some(reachable) = self.reach(scope, &name).await? {
+                if let Some(reachable) = routes.lookup(purpose, scope, &name).await? {
                     models.push(OcrModel {
                         hosting_provider: host.provider.clone(),
                         cost_per_page: per_page(&reachable),
@@ -180,7 +185,7 @@ impl Ocr {
         .await?;
         for model in own {
             let location = place_of_custom(&model);
-            let reachable = self.reach(scope, &model.name).await?;
+            let reachable = routes.lookup(purpose, scope, &model.name).await?;
             models.push(OcrModel {
                 hosting_provider: model.provider,
                 name: model.name,
@@ -189,20 +194,6 @@ impl Ocr {
             });
         }
         Ok(models)
-    }
-
-    /// Where a name leads, if it can be asked for.
-    async fn reach(&self, scope: ProjectScope, name: &str) -> Result<Option<Reachable>, Error> {
-        let Ok(name) = ModelName::parse(name) else {
-            return Ok(None);
-        };
-        let spec = ModelSpec::One(ModelChoice::plain(name));
-        let routes = self.errands.routes();
-        match routes.resolve(Purpose::Ocr, scope, &spec).await {
-            Ok(route) => Ok(route.into_iter().find_map(|stop| stop.leads_to.ok())),
-            Err(error) if error.code == Code::BadRequest => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 }
 
@@ -219,11 +210,11 @@ impl Reading {
     }
 
     /// What a provider is asked for.
-    fn request(&self, document: &Document, pages: Option<Vec<u32>>) -> Arc<OcrRequest> {
+    fn request(&self, document: &Document) -> Arc<OcrRequest> {
         let call = &self.call;
         Arc::new(OcrRequest {
             document: document.clone(),
-            pages,
+            pages: self.pages.clone(),
             with_images: call.with_images,
             image_limit: call.image_limit,
             image_min_size: call.image_min_size,
@@ -243,7 +234,7 @@ impl Errand for Reading {
         let call = &self.call;
         Json::of(&json!({
             "document": source::told(&call.document),
-            "pages": limits::wanted(&call.pages),
+            "pages": self.pages,
             "include_image_base64": call.with_images,
             "image_limit": call.image_limit,
             "image_min_size": call.image_min_size,
@@ -268,24 +259,21 @@ impl Errand for Reading {
         // Whoever lacks a key is not worth the way to the document.
         provider.check(target)?;
         let document = self.document().await?;
-        let pages = limits::wanted(&self.call.pages);
+        let pages = self.pages.as_deref();
         let documents = &*self.sources.documents;
-        let mut came = if self.is_vision {
-            let pages = limits::within(documents, document, pages).await?;
+        let came = if self.is_vision {
+            let pages = documents.pages(document, pages).await?;
             vision::read(asking, documents, document, &pages, &self.call.progress).await?
         } else {
             // What is read here is counted where it is read.
-            if target.api_base.is_some()
-                && let Some(pages) = &pages
-            {
-                limits::check(documents, document, pages).await?;
+            if target.api_base.is_some() && pages.is_some() {
+                documents.pages(document, pages).await?;
             }
-            let request = self.request(document, pages.clone());
+            let request = self.request(document);
             let mut came = asking.recognize(&request).await?;
             limits::keep(&mut came.pages, &request);
             came
         };
-        came.pages.sort_by_key(|page| page.index);
         let done = u32::try_from(came.pages.len()).unwrap_or(u32::MAX);
         self.call.progress.reach(done);
         limits::check_size(&came.pages)?;
@@ -306,8 +294,8 @@ impl Errand for Reading {
         }
     }
 
-    fn within(&self) -> Option<Duration> {
-        Some(self.sources.timeout)
+    fn within(&self) -> Option<(Duration, &'static str)> {
+        Some((self.sources.timeout, DocumentFault::TimedOut.slug()))
     }
 
     /// How far it came, and what the document was.

@@ -49,7 +49,7 @@ pub(super) async fn read(
     // Whichever fails first ends them all.
     let pages: Vec<OcrPage> = stream::iter(pages.iter().copied())
         .map(reading)
-        .buffer_unordered(AT_ONCE)
+        .buffered(AT_ONCE)
         .try_collect()
         .await?;
     let settings = [

@@ -12,13 +12,14 @@ mod token;
 
 use std::{
     collections::BTreeMap,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     path::PathBuf,
     sync::Arc,
 };
 
 use clap::{Args, Parser, Subcommand};
 use domain::{ProjectName, seams::Store};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{
     config::{Config, Sources},
@@ -158,8 +159,9 @@ pub(crate) async fn run(cli: Cli, environment: BTreeMap<String, String>) -> anyh
             config::print(&sources)
         }
         Command::Ocr(asked) => {
-            telemetry::install_logs(&Config::load(&sources)?);
-            Box::pin(ocr::read(&sources, asked)).await
+            let config = Config::load(&sources)?;
+            telemetry::install_logs(&config);
+            Box::pin(ocr::read(&config, asked)).await
         }
         Command::Worker { .. } => unreachable!("`main` sees to it"),
         Command::Models(ModelsCommand::List(asked)) => models::list(&sources, &asked),
@@ -222,6 +224,19 @@ fn print(lines: &[String]) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A progress bar, on standard error, and only where somebody looks.
+fn bar(template: &str, message: &'static str) -> ProgressBar {
+    let target = if io::stderr().is_terminal() {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is right");
+    ProgressBar::with_draw_target(Some(0), target)
+        .with_style(style)
+        .with_message(message)
 }
 
 /// Says something beside the result, on standard error.

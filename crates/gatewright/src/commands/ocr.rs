@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::IsTerminal,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -15,12 +14,8 @@ use domain::{
     DocumentSource, Json, JsonObject, ModelName, OcrExtras, OcrPage, Principal, Progress,
 };
 use engine::{Gateway, OcrCall, Recognized};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::{
-    compose,
-    config::{Config, Sources},
-};
+use crate::{compose, config::Config};
 
 const BAR: &str = "{msg} {bar:40} {pos}/{len} pages {per_sec} {eta}";
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -85,11 +80,10 @@ fn page_list(text: &str) -> Result<Pages, String> {
 }
 
 /// Reads a document and writes what was read.
-pub(super) async fn read(sources: &Sources, asked: Read) -> anyhow::Result<()> {
-    let config = Config::load(sources)?;
+pub(super) async fn read(config: &Config, asked: Read) -> anyhow::Result<()> {
     let (document, name) = source(&asked.document)?;
     let out = asked.out.clone().unwrap_or_else(|| folder(&name));
-    let (gateway, caller) = compose::alone(&config).await?;
+    let (gateway, caller) = compose::alone(config).await?;
     let call = call(&asked, document);
     let (model, progress) = (call.model.clone(), call.progress.clone());
     let read = followed(&gateway, &caller, call, &progress).await;
@@ -167,15 +161,7 @@ async fn followed(
     call: OcrCall,
     progress: &Progress,
 ) -> Result<Recognized, engine::Error> {
-    let target = if std::io::stderr().is_terminal() {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
-    };
-    let style = ProgressStyle::with_template(BAR).expect("the template is right");
-    let bar = ProgressBar::with_draw_target(None, target)
-        .with_style(style)
-        .with_message("reading");
+    let bar = super::bar(BAR, "reading");
     let reading = gateway.ocr.recognize(caller, call);
     tokio::pin!(reading);
     loop {

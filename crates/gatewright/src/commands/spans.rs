@@ -1,18 +1,15 @@
 //! `gatewright spans`: what was recorded.
 
-use std::io::IsTerminal;
-
 use anyhow::{Context, bail};
 use clap::Args;
 use domain::{ProjectName, SpanRange, Timestamp, Usd};
 use engine::{OwnPrices, Repriced, Repricing};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{
     commands::{
         Opened,
         amount::{NANO, decimal},
-        hint, print, project_name, table,
+        bar, hint, print, project_name, table,
     },
     config::Options,
 };
@@ -58,7 +55,7 @@ pub(super) async fn reprice(
     };
     let store = opened.store.clone();
     let mut repricing = Repricing::new(store, (own, &options.prices), range, asked.dry_run);
-    let bar = bar();
+    let bar = bar(BAR, "repricing");
     while let Some((position, end)) = step(&mut repricing).await? {
         bar.set_length(end);
         bar.set_position(position);
@@ -70,19 +67,6 @@ pub(super) async fn reprice(
 async fn step(repricing: &mut Repricing) -> anyhow::Result<Option<(u64, u64)>> {
     let step = repricing.step().await;
     step.context("what was corrected before stays so; the same command goes on with the rest")
-}
-
-/// On standard error, and only where somebody looks.
-fn bar() -> ProgressBar {
-    let target = if std::io::stderr().is_terminal() {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
-    };
-    let style = ProgressStyle::with_template(BAR).expect("the template is right");
-    ProgressBar::with_draw_target(Some(0), target)
-        .with_style(style)
-        .with_message("repricing")
 }
 
 fn report(done: &Repriced, is_dry: bool) -> anyhow::Result<()> {

@@ -467,6 +467,23 @@ async fn what_is_meant_to_break_the_reader_is_refused_in_time_and_breaks_nothing
 }
 
 #[tokio::test]
+async fn a_document_that_takes_too_long_is_told_by_its_word() {
+    let server = Server::start_with(&[("GATEWRIGHT_OCR__TIMEOUT_SECONDS", "0.05")]);
+    let api = server.api();
+    let Fixture { bytes, .. } = fixture(Set::Clean, "image-png");
+
+    let late = read(&api, &bytes, &json!({})).await;
+
+    assert_eq!(
+        (late.status.as_u16(), late.class()),
+        (504, "UpstreamTimeoutError"),
+        "{late:?}"
+    );
+    assert_eq!(late.body["detail"]["reason"], "ocr_timeout");
+    assert_eq!(api.span(&late).await["meta"]["pages_done"], 0);
+}
+
+#[tokio::test]
 async fn a_caller_who_leaves_takes_the_processes_along() {
     let server = Server::start();
     let api = server.api();

@@ -76,8 +76,8 @@ pub(crate) trait Errand: Send + Sync + 'static {
     /// What the span says of what came.
     fn noted(&self, got: &Self::Got) -> Noted;
 
-    /// How long it may take, if that is not as long as any call.
-    fn within(&self) -> Option<Duration> {
+    /// How long it may take, if that is not as long as any call, and what is told when it took longer.
+    fn within(&self) -> Option<(Duration, &'static str)> {
         None
     }
 
@@ -205,7 +205,7 @@ impl Errands {
         let deadline = Instant::now() + within.min(self.deadline);
         let walk = self.walk(errand, scope, &ledger, deadline);
         let outcome = tokio::time::timeout_at(deadline, walk).await;
-        let outcome = outcome.unwrap_or_else(|_| Err(too_late(within, &ledger)));
+        let outcome = outcome.unwrap_or_else(|_| Err(too_late(within, None, &ledger)));
         ledger.count(&self.prices).await;
         (outcome, Spent::of(&ledger))
     }
@@ -225,9 +225,10 @@ impl Errands {
         caller_gone: CancellationToken,
     ) -> Ending<E::Got> {
         let _under_way = UnderWay::begin();
-        let within = errand
-            .within()
-            .map_or(self.deadline, |within| within.min(FAR));
+        let (within, word) = match errand.within() {
+            Some((within, word)) => (within.min(FAR), Some(word)),
+            None => (self.deadline, None),
+        };
         let deadline = Instant::now() + within;
         let walk = Box::pin(self.walk(errand, opened.scope, ledger, deadline));
         let walk = AssertUnwindSafe(walk).catch_unwind();
@@ -240,7 +241,7 @@ impl Errands {
             },
             () = caller_gone.cancelled() => Ending::CallerGone,
             () = self.stopping.cancelled() => Ending::Failed(Error::unavailable("draining")),
-            () = tokio::time::sleep_until(deadline) => Ending::Failed(too_late(within, ledger)),
+            () = tokio::time::sleep_until(deadline) => Ending::Failed(too_late(within, word, ledger)),
         }
     }
 
