@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::{
-    Document, DocumentFault, Json, OcrPage, OcrPages, OcrRequest, Usage,
+    Document, DocumentFault, Json, OcrImage, OcrPage, OcrPages, OcrRequest, Usage,
     seams::{Documents, PagePicture, ProviderError, ProviderErrorKind as Kind},
 };
 use tokio::{
@@ -317,8 +317,8 @@ fn renumber(page: &mut OcrPage, before: usize) {
     for (index, image) in page.images.iter_mut().enumerate().rev() {
         let extension = image.id.rsplit('.').next().unwrap_or_default();
         let id = format!("img-{}.{extension}", before + index);
-        let mark = |id: &str| format!("![{id}]({id})");
-        page.markdown = page.markdown.replace(&mark(&image.id), &mark(&id));
+        let (mark, other) = (OcrImage::mark(&image.id), OcrImage::mark(&id));
+        page.markdown = page.markdown.replace(&mark, &other);
         for element in &mut page.elements {
             if let Some(value) = element.data.get_mut("image_id")
                 && value.to_value() == image.id.as_str()

@@ -41,17 +41,20 @@ pub(crate) fn applied(wanted: &Wanted, pages: &[ReadPage]) -> JsonObject {
     set("table_format", Json::of(&wanted.table_format));
     set("extract_header", Json::of(&wanted.extract_header));
     set("extract_footer", Json::of(&wanted.extract_footer));
-    let recognised = |page: &&ReadPage| page.notes.source == PageSource::Ocr;
-    let indices: Vec<u32> = pages
-        .iter()
-        .filter(recognised)
-        .map(|page| page.page.index)
-        .collect();
-    if !indices.is_empty() {
+    let those = |noted: &dyn Fn(&PageNotes) -> bool| -> Vec<u32> {
+        let pages = pages.iter().filter(|page| noted(&page.notes));
+        pages.map(|page| page.page.index).collect()
+    };
+    let recognised = those(&|notes| notes.source == PageSource::Ocr);
+    if !recognised.is_empty() {
         set("ocr_engine", Json::of(&"tesseract"));
         set("lang", Json::of(&wanted.languages));
     }
-    set("ocr_pages", Json::of(&indices));
+    set("ocr_pages", Json::of(&recognised));
+    let cut_short = those(&|notes| notes.is_cut_short);
+    if !cut_short.is_empty() {
+        set("incomplete_pages", Json::of(&cut_short));
+    }
     let of_pages = |value: &dyn Fn(&PageNotes) -> Option<Json>| -> BTreeMap<u32, Json> {
         let noted = |page: &ReadPage| Some((page.page.index, value(&page.notes)?));
         pages.iter().filter_map(noted).collect()

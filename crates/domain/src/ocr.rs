@@ -261,6 +261,18 @@ pub struct OcrImage {
     pub data_url: Option<String>,
 }
 
+impl OcrImage {
+    /// How a page's Markdown shows the picture of this name.
+    pub fn mark(id: &str) -> String {
+        format!("![{id}]({id})")
+    }
+
+    /// How a page shows it that is told as HTML.
+    pub fn html_mark(id: &str) -> String {
+        format!("<figure><img src=\"{id}\" alt=\"\"></figure>")
+    }
+}
+
 /// A piece of a page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Element {

@@ -245,6 +245,14 @@ fn fault(path: &Path, error: &str) -> Fault {
     let expected = error
         .rsplit_once("expected ")
         .map_or("", |(_, expected)| expected);
+    if error.starts_with("unknown variant `") {
+        return Fault {
+            loc,
+            // Names in back quotes, as the deriving crate lists them.
+            msg: format!("must be {expected}"),
+            slug: "value_error".to_owned(),
+        };
+    }
     let (slug, msg) = match expected {
         "a string" | "string" | "str" => ("string_type", "must be a string"),
         "a string, or a list of strings" => {

@@ -1,6 +1,6 @@
 //! Blocks written as GitHub's markdown.
 
-use domain::Label;
+use domain::{Label, OcrImage};
 
 use super::{
     TableFormat,
@@ -43,7 +43,7 @@ fn written(
         (_, Label::PageHeader | Label::PageFooter) => return None,
         (Detail::Picture(index), _) => {
             let name = pictures.get(*index)?.as_ref()?;
-            format!("![{name}]({name})")
+            OcrImage::mark(name)
         }
         (Detail::Table(table), _) => match format {
             TableFormat::Markdown => piped(table),

@@ -53,10 +53,13 @@ enum Source {
     Pictures(PictureFile),
 }
 
+/// What is beyond this many pages is not counted: no document has more.
+const MAX_COUNTED: usize = 100_000;
+
 /// How much of a document is taken on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Limits {
-    /// How many pages it may have.
+    /// How many pages are read at once.
     pub pages: u32,
     /// How many million pixels a page may be rastered to.
     pub megapixels: u32,
@@ -129,6 +132,8 @@ pub(crate) struct ReadPage {
 pub(crate) struct PageNotes {
     /// Where its words are from.
     pub source: PageSource,
+    /// Whether its content breaks off, so that there may be more on it.
+    pub is_cut_short: bool,
     /// At how many dots per inch it was seen.
     pub dpi: u32,
     /// By how many degrees it was turned, clockwise.

@@ -44,11 +44,14 @@ pub(super) fn read(
     limits: &Limits,
 ) -> Result<ReadPage, Unreadable> {
     let (asked, limits_of_page) = (wanted.clone(), limits.clone());
-    let step = file.ask(move |opened| look(opened, index, &asked, &limits_of_page))??;
-    match step {
-        Step::Done(page) => Ok(*page),
-        Step::Recognise(picture) => scan::read(&picture, index, wanted),
-    }
+    let (step, is_cut_short) =
+        file.ask(move |opened| look(opened, index, &asked, &limits_of_page))??;
+    let mut read = match step {
+        Step::Done(page) => *page,
+        Step::Recognise(picture) => scan::read(&picture, index, wanted)?,
+    };
+    read.notes.is_cut_short = is_cut_short;
+    Ok(read)
 }
 
 fn look(
@@ -56,7 +59,7 @@ fn look(
     index: u32,
     wanted: &Wanted,
     limits: &Limits,
-) -> Result<Step, Unreadable> {
+) -> Result<(Step, bool), Unreadable> {
     let page = opened.page(index).ok_or_else(Unreadable::broken)?;
     if pdf::is_bomb(page) {
         let words = "a page unpacks to more than is read".to_owned();
@@ -70,8 +73,10 @@ fn look(
         Exports::none()
     };
     let ink = glyphs::of(opened, page, &raster, exports);
+    let is_cut_short = pdf::is_cut_short(page);
     let (width, height) = (raster.width as f32, raster.height as f32);
     match quality::of(&ink, width, height) {
+        Verdict::Blank if is_cut_short => return Err(Unreadable::broken()),
         Verdict::Blank => {}
         Verdict::Believed if !wanted.force_ocr => {}
         Verdict::Believed | Verdict::Doubted => {
@@ -86,10 +91,12 @@ fn look(
                     < FULL_PAGE.min(f64::from(SCAN_SHARE))
             });
             let known = known.map(|image| scaled(image, times)).collect();
-            return raster::scan(page, &seen, wanted, known, limits).map(Step::Recognise);
+            let picture = raster::scan(page, &seen, wanted, known, limits)?;
+            return Ok((Step::Recognise(picture), is_cut_short));
         }
     }
-    Ok(Step::Done(Box::new(text_page(ink, index, &raster, wanted))))
+    let page = text_page(ink, index, &raster, wanted);
+    Ok((Step::Done(Box::new(page)), is_cut_short))
 }
 
 /// What is to be drawn is decoded: its images must not claim to be larger than any scan.
@@ -179,6 +186,7 @@ fn text_page(mut ink: Ink, index: u32, raster: &super::pdf::Raster, wanted: &Wan
     let blocks = layout::of(sheet);
     let notes = PageNotes {
         source: PageSource::TextLayer,
+        is_cut_short: false,
         dpi: dimensions.dpi,
         // Text that runs down is turned back by a quarter, counter-clockwise.
         rotation: [0, 270, 180, 90][direction],

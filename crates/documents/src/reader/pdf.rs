@@ -13,11 +13,12 @@ use domain::DocumentFault;
 use hayro::hayro_interpret::{InterpreterCache, InterpreterSettings};
 use hayro_syntax::{
     DecryptionError, Filter, LoadPdfError, Pdf, PdfData,
+    content::UntypedIter,
     object::{Array, Dict, MaybeRef, Number, Object, Stream},
     page::Page,
 };
 
-use super::{Limits, Unreadable, glyphs::Strokes};
+use super::{Limits, MAX_COUNTED, Unreadable, glyphs::Strokes};
 
 /// Forms may be nested as deep as the parser allows, each level some kilobytes of stack.
 const STACK_BYTES: usize = 32 << 20;
@@ -85,13 +86,6 @@ impl PdfFile {
             let words = "the document has no page".to_owned();
             return Err(Unreadable::Document(DocumentFault::Invalid, words));
         }
-        if page_count > limits.pages {
-            let words = format!(
-                "the document has {page_count} pages; at most {} are read",
-                limits.pages
-            );
-            return Err(Unreadable::Document(DocumentFault::TooLarge, words));
-        }
         Ok(Self {
             data,
             page_count,
@@ -129,7 +123,7 @@ impl PdfFile {
 }
 
 impl Desk {
-    /// Opens a document; `most` is how many pages are worth counting.
+    /// Opens a document; beyond `most` pages, those that the parser does not tell apart are counted as well.
     fn open(data: &PdfData, most: usize) -> Result<(Self, u32), Unreadable> {
         let (jobs, inbox) = mpsc::sync_channel::<Job>(1);
         let (opened, opening) = mpsc::sync_channel(1);
@@ -152,7 +146,7 @@ impl Desk {
 }
 
 /// How many pages a document names. The parser counts a page once that is named again and again, a reader sees each.
-fn named_pages(pdf: &Pdf, most: usize) -> usize {
+fn named_pages(pdf: &Pdf) -> usize {
     let root = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id());
     let Some(pages) = root.and_then(|root| root.get::<Dict<'_>>(b"Pages".as_slice())) else {
         return 0;
@@ -191,12 +185,27 @@ fn named_pages(pdf: &Pdf, most: usize) -> usize {
                 }
             }
             // A tree that leads back into itself ends with the one or the other.
-            if count > most || nodes + open.len() > most {
+            if count >= MAX_COUNTED || nodes + open.len() > MAX_COUNTED {
                 return count;
             }
         }
     }
     count
+}
+
+/// Whether what draws a page breaks off: the parser stops at what it cannot make sense of, and says nothing of the rest.
+pub(super) fn is_cut_short(page: &Page<'_>) -> bool {
+    const LAST: &[u8] = b"EndOfPage";
+    let Some(content) = page.page_stream() else {
+        return false;
+    };
+    let content = [content, b"\n", LAST].concat();
+    let mut instructions = UntypedIter::new(&content);
+    let mut is_last = false;
+    while let Some(instruction) = instructions.next() {
+        is_last = &**instruction.operator == LAST;
+    }
+    !is_last
 }
 
 /// Whether the content of a page is packed into something that only an attack is packed into: deflated twice, a few kilobytes
@@ -247,9 +256,11 @@ fn serve(
             return;
         }
     };
-    let count = pdf.pages().len();
-    let named = named_pages(&pdf, most);
-    let count = if named > most { named } else { count };
+    let mut count = pdf.pages().len();
+    let named = named_pages(&pdf);
+    if named > most {
+        count = count.max(named);
+    }
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     if opened.send(Ok(count)).is_err() {
         return;

@@ -9,8 +9,8 @@ use image::{
 };
 
 use super::{
-    Limits, Unreadable, cleanup::Gray, images::Exported, raster::luma, resolution, scan::Picture,
-    tiff,
+    Limits, MAX_COUNTED, Unreadable, cleanup::Gray, images::Exported, raster::luma, resolution,
+    scan::Picture, tiff,
 };
 
 /// What decoding one picture may take in memory: its pixels in the widest format, and as much again.
@@ -32,18 +32,11 @@ impl PictureFile {
         limits: &Limits,
     ) -> Result<Self, Unreadable> {
         let places = match kind {
-            DocumentKind::Tiff => tiff::places(&content, limits.pages as usize + 1),
+            DocumentKind::Tiff => tiff::places(&content, MAX_COUNTED),
             _ => vec![0],
         };
         if places.is_empty() {
             return Err(broken());
-        }
-        if places.len() > limits.pages as usize {
-            let words = format!(
-                "the document has more than {} pages, which is as many as are read",
-                limits.pages
-            );
-            return Err(Unreadable::Document(DocumentFault::TooLarge, words));
         }
         let mut file = Self {
             kind,

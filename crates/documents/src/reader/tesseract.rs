@@ -50,6 +50,8 @@ pub(super) struct Recognised {
 pub(super) enum Search {
     /// Blocks of text.
     Blocks,
+    /// Lines, one below the other.
+    Lines,
     /// Words wherever they are.
     Sparse,
 }
@@ -75,6 +77,7 @@ impl Tesseract<'_> {
         let dpi = dpi.to_string();
         let search = match search {
             Search::Blocks => "3",
+            Search::Lines => "6",
             Search::Sparse => "11",
         };
         let mut arguments = vec!["--dpi", &dpi, "-l", self.languages, "--psm", search];

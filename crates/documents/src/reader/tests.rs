@@ -142,6 +142,25 @@ fn a_page_beyond_the_last_is_named() {
 }
 
 #[test]
+fn a_page_that_breaks_off_is_told() {
+    let deep = format!("{} TJ", "[".repeat(200_000));
+
+    let text = read(
+        DocumentKind::Pdf,
+        pdf(&format!("{LETTER} {deep}"), ""),
+        &wanted(),
+    );
+    let nothing = read(DocumentKind::Pdf, pdf(&deep, ""), &wanted());
+    let whole = read(DocumentKind::Pdf, pdf(LETTER, ""), &wanted());
+
+    let text = text.unwrap();
+    assert_eq!(text.page.markdown, MARKDOWN);
+    assert!(text.notes.is_cut_short);
+    assert!(!whole.unwrap().notes.is_cut_short);
+    assert_eq!(nothing.unwrap_err(), Unreadable::broken());
+}
+
+#[test]
 fn a_page_too_large_to_be_drawn_is_refused() {
     let page = "/MediaBox[0 0 200000 200000]";
 

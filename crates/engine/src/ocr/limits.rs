@@ -59,9 +59,12 @@ fn keep_images(page: &mut OcrPage, request: &OcrRequest) {
 
 /// Takes a picture that is not given out of the page's text.
 fn forget(page: &mut OcrPage, id: &str) {
-    let mark = format!("![{id}]({id})");
-    // With the empty line that parted it from what follows.
-    for mark in [format!("{mark}\n\n"), mark] {
+    // With what parted it from what follows.
+    for (mark, gap) in [
+        (OcrImage::mark(id), "\n\n"),
+        (OcrImage::html_mark(id), "\n"),
+    ] {
+        page.markdown = page.markdown.replace(&(mark.clone() + gap), "");
         page.markdown = page.markdown.replace(&mark, "");
     }
     page.markdown.truncate(page.markdown.trim_end().len());
@@ -193,6 +196,18 @@ mod tests {
         let (ids, markdown) = kept(&request(|request| request.image_min_size = Some(121)));
         assert_eq!(ids, [""; 0]);
         assert_eq!(markdown, "One\n\nTwo");
+
+        let mut told_as_html = page(0);
+        told_as_html.markdown = format!(
+            "<p>One</p>\n{}\n<p>Two</p>",
+            OcrImage::html_mark("img-0.png")
+        );
+        let mut pages = vec![told_as_html];
+        keep(
+            &mut pages,
+            &request(|request| request.image_min_size = Some(41)),
+        );
+        assert_eq!(pages[0].markdown, "<p>One</p>\n<p>Two</p>");
     }
 
     #[test]

@@ -170,6 +170,25 @@ async fn pages_come_ascending_whatever_their_order_and_those_that_are_not_there_
 }
 
 #[tokio::test]
+async fn of_a_document_of_too_many_pages_some_can_be_named() {
+    let server = Server::start_with(&[("GATEWRIGHT_OCR__MAX_PAGES", "3")]);
+    let api = server.api();
+    let Fixture { truth, bytes } = fixture(Set::Digital, "long-prose");
+    let last = truth.page_count - 1;
+
+    let all = read(&api, &bytes, &json!({})).await;
+    let some = read(&api, &bytes, &json!({"pages": [0, last]})).await;
+
+    assert_eq!(
+        all.fault(),
+        (422, json!(["body", "pages"]), "invalid_pages")
+    );
+    assert!(all.text.contains("at most 3 are read at once"), "{all:?}");
+    assert_eq!(some.status, 200, "{some:?}");
+    assert_eq!(some.body["pages"][1]["index"], last);
+}
+
+#[tokio::test]
 async fn pictures_come_with_their_bytes_only_when_asked_and_no_more_than_asked() {
     let server = Server::start();
     let api = server.api();
@@ -322,6 +341,12 @@ async fn what_is_wrong_with_a_request_is_said_with_its_place() {
         let answer = api.post(PATH, request.clone()).await;
         assert_eq!(answer.fault(), (422, place, slug), "{request}");
     }
+    let unknown = json!({"model": "local/ocr", "document": {"type": "pdf"}});
+    let unknown = api.post(PATH, unknown).await.text;
+    assert!(
+        unknown.contains("must be one of `document_url`, `image_url`, `base64`"),
+        "{unknown}"
+    );
     for (model, said) in [
         ("local/other", "local/ocr"),
         ("nowhere/ocr", "nowhere"),

@@ -27,18 +27,17 @@ draw = ImageDraw.Draw(image, "RGBA")
 font = ImageFont.load_default(size=image.width / 70)
 
 
-def frame(box, colour, width):
-    places = [box[side] * scale for side in "ltrb"]
-    draw.rectangle(places, outline=colour, width=width, fill=colour + "18")
-    return places
-
+line = max(2, image.width // 500)
 
 for number, element in enumerate(page["elements"], 1):
     colour = COLOURS.get(element["label"], "#000000")
-    left, top, *_ = frame(element["bbox"], colour, max(2, image.width // 500))
+    left, top, right, bottom = (element["bbox"][side] * scale for side in "ltrb")
+    # Around what was found, not over it.
+    draw.rectangle([left - 2 * line, top - 2 * line, right + 2 * line, bottom + 2 * line], outline=colour, width=line, fill=colour + "18")
     word = f"{number} {element['label']}"
-    height = font.size * 1.2
-    draw.rectangle([left, top - height, left + draw.textlength(word, font) + 8, top], fill=colour)
-    draw.text((left + 4, top - height), word, "white", font)
+    height, width = font.size * 1.2, draw.textlength(word, font) + 8
+    corner = (left - 2 * line - width, top - 2 * line)
+    draw.rectangle([*corner, corner[0] + width, corner[1] + height], fill=colour)
+    draw.text((corner[0] + 4, corner[1]), word, "white", font)
 image.thumbnail((WIDTH, WIDTH * 2))
 image.quantize(64).save(out, optimize=True)

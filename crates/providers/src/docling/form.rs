@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use domain::{
-    Element, JsonObject, Label,
+    Element, JsonObject, Label, OcrImage,
     seams::{ProviderError, ProviderErrorKind as Kind},
 };
 
@@ -110,7 +110,7 @@ fn markdown(piece: &Piece) -> String {
         Label::Picture => piece
             .picture
             .as_ref()
-            .map_or_else(String::new, |id| format!("![{id}]({id})")),
+            .map_or_else(String::new, |id| OcrImage::mark(id)),
         Label::Table => piece
             .table
             .as_ref()
@@ -176,7 +176,7 @@ fn of_piece(piece: &Piece) -> String {
     let mut html = String::new();
     let written = match element.label {
         Label::Picture => match &piece.picture {
-            Some(id) => writeln!(html, "<figure><img src=\"{id}\" alt=\"\"></figure>"),
+            Some(id) => writeln!(html, "{}", OcrImage::html_mark(id)),
             None => Ok(()),
         },
         Label::Table => match &piece.table {

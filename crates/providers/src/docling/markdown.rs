@@ -3,6 +3,8 @@
 //! Its mark stands where the text goes on to a later page: a page without text has none. So it is cut as the pieces of the
 //! document say, and where the two do not agree it is not used.
 
+use domain::OcrImage;
+
 use super::document::Item;
 use crate::reading::replaced;
 
@@ -46,7 +48,7 @@ pub(super) fn named(text: &str, pictures: &[&str]) -> Option<String> {
         }
         let id = pictures.get(found).copied().unwrap_or_default();
         found += 1;
-        Some(format!("![{id}]({id})"))
+        Some(OcrImage::mark(id))
     });
     (found == pictures.len()).then_some(named)
 }

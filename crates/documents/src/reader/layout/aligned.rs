@@ -107,6 +107,14 @@ fn run<'r>(lines: &[&Line], rows: &'r [Row], start: usize) -> &'r [Row] {
     &rows[start..end]
 }
 
+/// What a column has of a row.
+struct Piece<'l> {
+    /// From left to right; there is always one.
+    words: Vec<&'l str>,
+    /// How much of the column's width it takes.
+    fill: f32,
+}
+
 /// Rows with columns.
 struct Plan<'l> {
     lines: &'l [&'l Line],
@@ -175,35 +183,75 @@ impl<'l> Plan<'l> {
 
     /// Whether it is running text in columns.
     fn is_prose(&self) -> bool {
-        let pieces: Vec<&Line> = self
-            .rows
-            .iter()
-            .flatten()
-            .map(|&at| self.lines[at])
-            .collect();
-        let words = median(pieces.iter().map(|line| line.words.len() as f32));
-        let share = |test: &dyn Fn(&&Line) -> bool| {
-            pieces.iter().filter(|line| test(line)).count() as f32 / pieces.len() as f32
+        let pieces = self.pieces();
+        let words = median(pieces.iter().map(|piece| piece.words.len() as f32));
+        let share = |test: &dyn Fn(&Piece<'_>) -> bool| {
+            pieces.iter().filter(|piece| test(piece)).count() as f32 / pieces.len().max(1) as f32
         };
-        let begun = share(&|line| line.words[0].text.starts_with(char::is_lowercase));
-        let broken = share(&|line| {
-            line.words[line.words.len() - 1].text.ends_with('-') && line.words.len() > 1
+        let begun = share(&|piece| piece.words[0].starts_with(char::is_lowercase));
+        let broken = share(&|piece| {
+            piece.words.len() > 1 && piece.words[piece.words.len() - 1].ends_with('-')
         });
-        let numbers = share(&|line| {
-            line.words[0]
-                .text
-                .contains(|letter: char| letter.is_ascii_digit())
-        });
-        let fill = median(self.rows.iter().flatten().map(|&at| {
-            let (first, last) = self.span(at);
-            let width = self.columns[last].1 - self.columns[first].0;
-            self.lines[at].bbox.width() / width.max(1.0)
-        }));
+        let is_digit = |letter: char| letter.is_ascii_digit();
+        let numbers = share(&|piece| piece.words[0].contains(is_digit));
+        let fill = median(pieces.iter().map(|piece| piece.fill));
         let rows = self.rows.len();
-        words > 4.0 && rows > 3
+        self.is_justified()
+            || words > 4.0 && rows > 3
             || broken > 0.1 && words > 2.0
             || begun > 0.6 && words >= 2.0
             || rows > 12 && fill > 0.75 && words > 2.0 && numbers < 0.2
+    }
+
+    /// Whether what looks like gutters are the wide spaces of justified text: in a line they are all alike.
+    fn is_justified(&self) -> bool {
+        let (mut alike, mut pairs) = (0usize, 0usize);
+        for row in self.rows {
+            let words = row.iter().flat_map(|&index| &self.lines[index].words);
+            let places: Vec<(f32, f32)> = words.map(|word| (word.bbox.l, word.bbox.r)).collect();
+            let gaps = places.windows(2).map(|pair| pair[1].0 - pair[0].1);
+            // Spaces in cells are no wider than elsewhere, and no gutters.
+            let gaps: Vec<f32> = gaps.filter(|gap| *gap > 0.45 * self.size).collect();
+            pairs += gaps.len().saturating_sub(1);
+            alike += gaps
+                .windows(2)
+                .filter(|pair| (pair[0] - pair[1]).abs() < 0.06 * self.size)
+                .count();
+        }
+        pairs >= 4 && alike * 10 > pairs * 4
+    }
+
+    /// What each column has of each row: in justified text, lines come in several stretches.
+    fn pieces(&self) -> Vec<Piece<'_>> {
+        let mut pieces = Vec::new();
+        for row in self.rows {
+            let mut open: Option<(usize, Bbox, Piece<'_>)> = None;
+            for &index in row {
+                let line = self.lines[index];
+                let (first, last) = self.span(index);
+                let words = line.words.iter().map(|word| word.text.as_str());
+                if let Some((column, bbox, piece)) = &mut open
+                    && *column == first
+                {
+                    *bbox = bbox.union(line.bbox);
+                    piece.words.extend(words);
+                    let width = self.columns[last].1 - self.columns[first].0;
+                    piece.fill = bbox.width() / width.max(1.0);
+                    continue;
+                }
+                let width = self.columns[last].1 - self.columns[first].0;
+                let piece = Piece {
+                    words: words.collect(),
+                    fill: line.bbox.width() / width.max(1.0),
+                };
+                pieces.extend(
+                    open.replace((first, line.bbox, piece))
+                        .map(|(.., piece)| piece),
+                );
+            }
+            pieces.extend(open.map(|(.., piece)| piece));
+        }
+        pieces
     }
 
     fn table(&self, rules: &[Bbox]) -> (Table, Vec<usize>) {

@@ -8,6 +8,9 @@ use crate::reader::geometry::{around, weighted_median};
 /// A gap of this part of the size is no space between words: what is beyond may be another column.
 const GAP: f32 = 1.0;
 
+/// A stretched space is no wider than this, in parts of the size.
+const STRETCHED: f32 = 2.5;
+
 /// Baselines that differ by less than this part of the size are one: recognised words are placed to a pixel or two.
 const LEVEL: f32 = 0.3;
 
@@ -98,9 +101,11 @@ pub(super) fn segments(mut words: Vec<Word>) -> Vec<Line> {
     let mut segments = Vec::new();
     for mut row in rows(words) {
         row.sort_by(|a, b| a.bbox.l.total_cmp(&b.bbox.l));
+        let stretched: Vec<bool> = (0..row.len()).map(|at| is_stretched(&row, at)).collect();
         let mut open: Vec<Word> = Vec::new();
-        for word in row {
+        for (word, stretched) in row.into_iter().zip(stretched) {
             if let Some(last) = open.last()
+                && !stretched
                 && is_apart(&open, last, &word)
             {
                 segments.push(Line::of(std::mem::take(&mut open)));
@@ -112,6 +117,26 @@ pub(super) fn segments(mut words: Vec<Word>) -> Vec<Line> {
         }
     }
     segments
+}
+
+/// Whether the gap before a word is a space of a line that was stretched to the width of its column: all of its spaces are as
+/// wide. Numbers in columns may stand like that as well.
+fn is_stretched(row: &[Word], at: usize) -> bool {
+    let gap = |at: usize| {
+        let (last, word) = (row.get(at.checked_sub(1)?)?, row.get(at)?);
+        Some((word.bbox.l - last.bbox.r) / word.size)
+    };
+    let Some(own) = gap(at).filter(|own| *own < STRETCHED) else {
+        return false;
+    };
+    let exact = if row[at].confidence.is_some() {
+        0.12
+    } else {
+        0.04
+    };
+    let alike = |other: Option<f32>| other.is_some_and(|other| (other - own).abs() < exact);
+    let is_number = |word: &Word| word.text.contains(|letter: char| letter.is_ascii_digit());
+    (alike(gap(at - 1)) || alike(gap(at + 1))) && !is_number(&row[at]) && !is_number(&row[at - 1])
 }
 
 fn is_apart(open: &[Word], last: &Word, word: &Word) -> bool {

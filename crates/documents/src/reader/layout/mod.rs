@@ -19,6 +19,7 @@ mod tests;
 use domain::{Bbox, Label};
 
 pub(super) use cells::{Cell, Table};
+pub(super) use ruled::cells as drawn_cells;
 
 use super::geometry::{Place, weighted_median};
 

@@ -37,6 +37,33 @@ pub(super) fn tables(rules: &[Bbox], mut words: Vec<Word>) -> (Vec<Table>, Vec<W
     (tables, words)
 }
 
+/// The cells of drawn tables, merged ones in one piece; rules that come as near as `reach` meet. Tables with cells of more than
+/// `tallest` are left out, as they frame a text.
+pub(in crate::reader) fn cells(rules: &[Bbox], reach: f32, tallest: f32) -> Vec<Bbox> {
+    let level = straightened(rules, reach, false);
+    let upright = straightened(rules, reach, true);
+    if rules.len() < 4 || level.len() + upright.len() > MAX_RULES {
+        return Vec::new();
+    }
+    let mut cells = Vec::new();
+    for group in crossing(&level, &upright, reach) {
+        let Some(grid) = Grid::of(&group, reach) else {
+            continue;
+        };
+        let (merged, owner) = grid.merged();
+        let boxes: Vec<Bbox> = merged.iter().map(|cell| grid.bbox(cell)).collect();
+        let area: usize = merged
+            .iter()
+            .map(|cell| cell.row_span * cell.column_span)
+            .sum();
+        // A cell around a corner has no box of its own.
+        if area == owner.len() && boxes.iter().all(|cell| cell.height() <= tallest) {
+            cells.extend(boxes);
+        }
+    }
+    cells
+}
+
 /// A level or upright rule: its place across, and from where to where it runs.
 #[derive(Debug, Clone, Copy)]
 struct Rule {
@@ -209,6 +236,16 @@ impl<'g> Grid<'g> {
         };
         table.finish();
         Some(table)
+    }
+
+    /// Where a cell is.
+    fn bbox(&self, cell: &Cell) -> Bbox {
+        Bbox {
+            l: self.xs[cell.column],
+            t: self.ys[cell.row],
+            r: self.xs[cell.column + cell.column_span],
+            b: self.ys[cell.row + cell.row_span],
+        }
     }
 
     /// Its cells, merged where no line is drawn between them, and to which of them each place of the grid belongs.

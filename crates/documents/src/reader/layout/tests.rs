@@ -197,6 +197,30 @@ fn a_heading_in_the_midst_of_columns_parts_them() {
 }
 
 #[test]
+fn columns_of_justified_text_are_no_table() {
+    // Every other line has so few words that each of them stands alone.
+    let mut page = Page::new();
+    for (column, lines) in [(50.0, LEFT), (240.0, RIGHT), (430.0, THIRD)] {
+        for (row, line) in lines.iter().enumerate() {
+            let few = if row % 2 == 1 { 5 } else { 9 };
+            let words: Vec<&str> = line.split(' ').take(few).collect();
+            let letters: usize = words.iter().map(|word| word.len()).sum();
+            let gap = (160.0 - 5.0 * letters as f32) / (words.len() - 1) as f32;
+            let mut x = column;
+            for word in words {
+                page = page.line(x, 100.0 + 12.0 * row as f32, BODY, word);
+                x += 5.0 * word.len() as f32 + gap;
+            }
+        }
+    }
+
+    let read = page.read();
+
+    let labels: Vec<Label> = read.iter().map(|(label, _)| *label).collect();
+    assert_eq!(labels, [Label::Text; 3], "{read:?}");
+}
+
+#[test]
 fn columns_above_a_heading_may_end_unevenly() {
     let page = Page::new()
         .lines(50.0, 100.0, &LEFT)

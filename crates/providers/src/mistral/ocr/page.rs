@@ -158,7 +158,7 @@ impl Known {
         }
         replaced(&text, |place| {
             let id = &self.images.get(place)?.id;
-            Some(format!("![{id}]({id})"))
+            Some(OcrImage::mark(id))
         })
     }
 
