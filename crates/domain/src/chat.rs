@@ -188,7 +188,7 @@ pub struct Generation {
     pub reasoning: String,
     /// Why the model would not answer, if it said so.
     pub refusal: Option<String>,
-    /// The calls of the caller's tools; empty where the request has none.
+    /// The calls of the caller's tools; empty where neither the request nor the target's options have any.
     pub tool_calls: Vec<ToolCall>,
     /// Images beside the text, as `https:` or `data:` URLs.
     pub images: Vec<String>,
@@ -262,7 +262,7 @@ pub enum FinishReason {
     Length,
     /// A filter of the provider cut it.
     ContentFilter,
-    /// The model waits for the results of the tools that it called; only where the request has tools.
+    /// The model waits for the results of the tools that it called; only where the caller has tools.
     ToolCalls,
 }
 

@@ -227,9 +227,40 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// Of both parts. The operator's gives way where an amount has no room for their sum.
+    pub fn new(generation: Usd, platform: Usd) -> Self {
+        let room = Usd(i64::MAX - generation.0.max(0));
+        Self {
+            generation,
+            platform: platform.min(room),
+        }
+    }
+
+    /// Whether it is as much as an amount has room for: then it may have been more.
+    pub fn is_full(&self) -> bool {
+        self.total().0 == i64::MAX
+    }
+
     /// The sum of both parts.
     pub fn total(&self) -> Usd {
         self.generation + self.platform
+    }
+}
+
+impl Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self::new(
+            self.generation + other.generation,
+            self.platform + other.platform,
+        )
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
     }
 }
 
@@ -265,6 +296,19 @@ mod tests {
         };
 
         assert_eq!(price.of(&usage), Usd::from_nanos(18_750 + 1_500));
+    }
+
+    #[test]
+    fn a_sum_is_the_sum_however_much_it_is() {
+        let much = Cost::new(Usd(i64::MAX), Usd(i64::MAX / 10));
+        let some = Cost::new(Usd(i64::MAX - 3), Usd(2));
+
+        assert_eq!((much.generation, much.platform), (Usd(i64::MAX), Usd(0)));
+        assert_eq!((some.platform, some.is_full()), (Usd(2), false));
+        for sum in [much, some + some, some + much] {
+            assert_eq!(sum.total().0, sum.generation.0 + sum.platform.0);
+            assert!(sum.is_full());
+        }
     }
 
     #[test]

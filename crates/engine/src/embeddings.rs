@@ -8,15 +8,12 @@ use domain::{
     ModelName, ModelSpec, Principal, ProjectScope, SpanId, SpanKind, Tags, Usage,
     seams::{ProviderError, ProviderErrorKind as Kind},
 };
-use futures_util::{
-    StreamExt, TryStreamExt,
-    future::{BoxFuture, FutureExt},
-    stream,
-};
+use futures_util::FutureExt;
 
 use crate::{
     calls::{AskingOne, Done, Errand, Errands, Noted, Place, spec},
     error::{Error, Step},
+    parts::{Cut, Parts},
     route::{DIMENSIONS, Purpose, Route, Routes, Stop},
     tokens::{self, Vocabulary},
 };
@@ -27,11 +24,6 @@ pub const MAX_TEXTS: usize = 2048;
 const MAX_TOKENS: usize = 8191;
 /// How long its vectors are.
 const DEFAULT_LENGTH: usize = 1536;
-/// How much text one request has: OpenAI takes 300,000 tokens at once, and no token is shorter than a byte.
-/// <https://platform.openai.com/docs/api-reference/embeddings/create>
-const BATCH_BYTES: usize = 300_000;
-/// How many requests for one errand are under way at once.
-const AT_ONCE: usize = 4;
 
 /// The service of embeddings.
 pub struct Embeddings {
@@ -158,31 +150,14 @@ impl Embedding {
         }
     }
 
-    /// The texts in as many requests as they need where one takes `most` of them.
-    fn batches(&self, most: usize) -> Vec<Arc<EmbeddingRequest>> {
+    /// The request for a part of the texts.
+    fn part(&self, cut: Cut) -> Arc<EmbeddingRequest> {
         let input = &self.request.input;
-        let mut bytes = 0;
-        let mut begins: Vec<usize> = Vec::new();
-        for (index, text) in input.iter().enumerate() {
-            bytes += text.len();
-            let is_full = begins
-                .last()
-                .is_none_or(|begin| index - begin >= most || bytes > BATCH_BYTES);
-            if is_full {
-                begins.push(index);
-                bytes = text.len();
-            }
+        if cut.len() == input.len() {
+            return self.request.clone();
         }
-        if begins.len() <= 1 {
-            return vec![self.request.clone()];
-        }
-        let ends = begins.iter().skip(1).copied().chain([input.len()]);
-        let batch = |(begin, end): (&usize, usize)| {
-            Arc::new(EmbeddingRequest {
-                input: input[*begin..end].to_vec(),
-            })
-        };
-        begins.iter().zip(ends).map(batch).collect()
+        let input = input[cut].to_vec();
+        Arc::new(EmbeddingRequest { input })
     }
 
     /// Refuses texts of more tokens than the default model takes.
@@ -249,29 +224,23 @@ impl Errand for Embedding {
         }
         let is_default = self.default.as_ref() == Some(&target.name);
         let wanted = wanted.or(is_default.then_some(DEFAULT_LENGTH));
-        let batches = self.batches(asking.reachable.provider.embedding_batch(target));
-        let numbered = batches.iter().enumerate();
-        let requests: Vec<BoxFuture<'_, _>> = numbered
-            .map(|(index, batch)| {
-                let check = move |came: &Vectors| check(came, batch.input.len(), wanted);
-                let asked = asking.embed(batch, check);
-                async move { Ok((index, asked.await?)) }.boxed()
-            })
-            .collect();
-        let mut parts: Vec<Vec<Vec<f32>>> = vec![Vec::new(); batches.len()];
-        let mut requests = requests.into_iter();
-        // A model that has failed of late is asked once; only when that went well, the rest follows.
-        if asking.is_on_probation()
-            && let Some(first) = requests.next()
-        {
-            let (index, part): (usize, _) = first.await?;
-            parts[index] = part;
-        }
-        // Whichever fails first ends them all: nothing that is still under way can help.
-        let mut coming = stream::iter(requests).buffer_unordered(AT_ONCE);
-        while let Some((index, part)) = coming.try_next().await? {
-            parts[index] = part;
-        }
+        let provider = &asking.reachable.provider;
+        // No token is shorter than a byte.
+        let (most, most_bytes) = (
+            provider.embedding_batch(target),
+            provider.embedding_tokens(target),
+        );
+        let parts = Parts::of(&self.request.input, most, most_bytes);
+        let ask = |cut: Cut| {
+            let request = self.part(cut);
+            async move {
+                let check = |came: &Vectors| check(came, request.input.len(), wanted);
+                asking.embed(&request, check).await
+            }
+            .boxed()
+        };
+        let parts = parts.ask(asking.is_on_probation(), ask).await?;
+        let parts: Vec<Vec<Vec<f32>>> = parts.into_iter().map(|(_, vectors)| vectors).collect();
         let vectors = parts.concat();
         // Each part is of one length; the parts need not be of the same.
         let length = vectors.first().map_or(0, Vec::len);
@@ -447,27 +416,6 @@ mod tests {
             let failure = check(&came, texts, wanted).unwrap_err();
             assert_eq!(failure.kind, Kind::Protocol, "{came:?}");
         }
-    }
-
-    #[test]
-    fn texts_go_out_in_batches_in_their_order() {
-        let lengths = |texts: Vec<String>, most| {
-            let name = domain::ModelName::parse("a/b").unwrap();
-            let spec = ModelSpec::One(ModelChoice::plain(name));
-            let batches = Embedding::to_compare(spec, texts.clone()).batches(most);
-            let together: Vec<_> = batches.iter().flat_map(|batch| &batch.input).collect();
-            assert!(together.into_iter().eq(&texts));
-            let lengths = batches.iter().map(|batch| batch.input.len());
-            lengths.collect::<Vec<_>>()
-        };
-        let numbers = |count: usize| (0..count).map(|number| number.to_string()).collect();
-        let long = |count: usize| vec!["x".repeat(BATCH_BYTES / 3); count];
-
-        assert_eq!(lengths(numbers(5), 2), [2, 2, 1]);
-        assert_eq!(lengths(numbers(4), 4), [4]);
-        assert_eq!(lengths(numbers(3), 1), [1, 1, 1]);
-        assert_eq!(lengths(long(7), 2048), [3, 3, 1]);
-        assert_eq!(lengths(vec!["x".repeat(BATCH_BYTES * 2); 2], 9), [1, 1]);
     }
 
     #[test]

@@ -54,8 +54,13 @@ impl Ladder {
         Self { lines }
     }
 
-    /// The firmest of `rungs` that was neither refused nor left; the last is always possible.
-    pub(crate) fn rung(&self, line: &Line, rungs: &'static [Rung]) -> Chosen {
+    /// The firmest of `rungs` that has no `obstacle`, and was neither refused nor left; the last is always possible.
+    pub(crate) fn rung(
+        &self,
+        line: &Line,
+        rungs: &'static [Rung],
+        obstacle: impl Fn(Rung) -> Option<&'static str>,
+    ) -> Chosen {
         let Some((&last, above)) = rungs.split_last() else {
             return Chosen {
                 rung: Rung::Prompt,
@@ -70,7 +75,7 @@ impl Ladder {
         let (mut rung, mut reasons) = (last, Vec::new());
         for &firmer in above {
             let memory = memories.map_or_else(Memory::default, |memories| memories[place(firmer)]);
-            let Some(reason) = memory.reason(now) else {
+            let Some(reason) = obstacle(firmer).or_else(|| memory.reason(now)) else {
                 rung = firmer;
                 break;
             };
@@ -163,6 +168,11 @@ mod tests {
         }
     }
 
+    /// The rung where nothing stands against any.
+    fn rung(ladder: &Ladder, line: &Line, rungs: &'static [Rung]) -> Chosen {
+        ladder.rung(line, rungs, |_| None)
+    }
+
     fn ours() -> Line {
         line("00000000-0000-7000-8000-000000000001")
     }
@@ -178,9 +188,12 @@ mod tests {
     async fn a_model_starts_on_the_firmest_rung() {
         let ladder = Ladder::new();
 
-        assert_eq!(ladder.rung(&ours(), RUNGS), chosen(Rung::NativeSchema, ""));
         assert_eq!(
-            ladder.rung(&ours(), &RUNGS[2..]),
+            rung(&ladder, &ours(), RUNGS),
+            chosen(Rung::NativeSchema, "")
+        );
+        assert_eq!(
+            rung(&ladder, &ours(), &RUNGS[2..]),
             chosen(Rung::JsonMode, "")
         );
     }
@@ -192,11 +205,14 @@ mod tests {
         ladder.refused(&ours(), Rung::NativeSchema);
 
         let lower = chosen(Rung::ForcedTool, "native_schema was refused by the host");
-        assert_eq!(ladder.rung(&ours(), RUNGS), lower);
+        assert_eq!(rung(&ladder, &ours(), RUNGS), lower);
         advance(Duration::from_secs(3599)).await;
-        assert_eq!(ladder.rung(&ours(), RUNGS), lower);
+        assert_eq!(rung(&ladder, &ours(), RUNGS), lower);
         advance(Duration::from_secs(1)).await;
-        assert_eq!(ladder.rung(&ours(), RUNGS), chosen(Rung::NativeSchema, ""));
+        assert_eq!(
+            rung(&ladder, &ours(), RUNGS),
+            chosen(Rung::NativeSchema, "")
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -208,7 +224,7 @@ mod tests {
         ladder.refused(&ours(), Rung::NativeSchema);
 
         advance(Duration::from_mins(50)).await;
-        assert_eq!(ladder.rung(&ours(), RUNGS).rung, Rung::ForcedTool);
+        assert_eq!(rung(&ladder, &ours(), RUNGS).rung, Rung::ForcedTool);
     }
 
     #[tokio::test(start_paused = true)]
@@ -216,17 +232,20 @@ mod tests {
         let ladder = Ladder::new();
 
         ladder.broke(&ours(), Rung::NativeSchema);
-        assert_eq!(ladder.rung(&ours(), RUNGS).rung, Rung::NativeSchema);
+        assert_eq!(rung(&ladder, &ours(), RUNGS).rung, Rung::NativeSchema);
         ladder.broke(&ours(), Rung::NativeSchema);
 
         let why = "native_schema was not kept to twice in a row";
-        assert_eq!(ladder.rung(&ours(), RUNGS), chosen(Rung::ForcedTool, why));
+        assert_eq!(rung(&ladder, &ours(), RUNGS), chosen(Rung::ForcedTool, why));
         advance(Duration::from_secs(599)).await;
-        assert_eq!(ladder.rung(&ours(), RUNGS), chosen(Rung::ForcedTool, why));
+        assert_eq!(rung(&ladder, &ours(), RUNGS), chosen(Rung::ForcedTool, why));
         advance(Duration::from_secs(1)).await;
-        assert_eq!(ladder.rung(&ours(), RUNGS), chosen(Rung::NativeSchema, ""));
+        assert_eq!(
+            rung(&ladder, &ours(), RUNGS),
+            chosen(Rung::NativeSchema, "")
+        );
         ladder.broke(&ours(), Rung::NativeSchema);
-        assert_eq!(ladder.rung(&ours(), RUNGS).rung, Rung::NativeSchema);
+        assert_eq!(rung(&ladder, &ours(), RUNGS).rung, Rung::NativeSchema);
     }
 
     #[tokio::test(start_paused = true)]
@@ -237,7 +256,10 @@ mod tests {
         ladder.kept(&ours(), Rung::NativeSchema);
         ladder.broke(&ours(), Rung::NativeSchema);
 
-        assert_eq!(ladder.rung(&ours(), RUNGS), chosen(Rung::NativeSchema, ""));
+        assert_eq!(
+            rung(&ladder, &ours(), RUNGS),
+            chosen(Rung::NativeSchema, "")
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -247,7 +269,10 @@ mod tests {
         ladder.broke(&ours(), Rung::NativeSchema);
         ladder.broke(&ours(), Rung::ForcedTool);
 
-        assert_eq!(ladder.rung(&ours(), RUNGS), chosen(Rung::NativeSchema, ""));
+        assert_eq!(
+            rung(&ladder, &ours(), RUNGS),
+            chosen(Rung::NativeSchema, "")
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -262,8 +287,19 @@ mod tests {
 
         let why =
             "native_schema was refused by the host; forced_tool was not kept to twice in a row";
-        assert_eq!(ladder.rung(&ours(), RUNGS), chosen(Rung::JsonMode, why));
-        assert_eq!(ladder.rung(&ours(), &[]), chosen(Rung::Prompt, ""));
+        assert_eq!(rung(&ladder, &ours(), RUNGS), chosen(Rung::JsonMode, why));
+        assert_eq!(rung(&ladder, &ours(), &[]), chosen(Rung::Prompt, ""));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rung_with_an_obstacle_is_passed_over() {
+        let ladder = Ladder::new();
+        let obstacle = |rung| (rung <= Rung::ForcedTool).then_some("has no place here");
+
+        let lower = ladder.rung(&ours(), RUNGS, obstacle);
+
+        let why = "native_schema has no place here; forced_tool has no place here";
+        assert_eq!(lower, chosen(Rung::JsonMode, why));
     }
 
     #[tokio::test(start_paused = true)]
@@ -273,8 +309,11 @@ mod tests {
 
         ladder.refused(&theirs, Rung::NativeSchema);
 
-        assert_eq!(ladder.rung(&ours(), RUNGS), chosen(Rung::NativeSchema, ""));
-        assert_eq!(ladder.rung(&theirs, RUNGS).rung, Rung::ForcedTool);
+        assert_eq!(
+            rung(&ladder, &ours(), RUNGS),
+            chosen(Rung::NativeSchema, "")
+        );
+        assert_eq!(rung(&ladder, &theirs, RUNGS).rung, Rung::ForcedTool);
     }
 
     #[tokio::test(start_paused = true)]

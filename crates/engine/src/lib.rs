@@ -19,6 +19,7 @@ mod models;
 mod observer;
 mod ocr;
 mod options;
+mod parts;
 mod price;
 mod rerank;
 mod retries;

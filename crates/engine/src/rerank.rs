@@ -8,12 +8,14 @@ use domain::{
     ProjectScope, Ranked, RerankRequest, Reranking, SpanId, SpanKind, Usage,
     seams::{ProviderError, ProviderErrorKind as Kind, Store},
 };
+use futures_util::FutureExt;
 use serde_json::json;
 
 use crate::{
     calls::{AskingOne, Done, Errand, Errands, Noted},
     catalogue::{each_custom, place_of_custom, place_of_host},
     error::Error,
+    parts::{Cut, Parts},
     route::{Purpose, Reachable, Route, Routes},
 };
 
@@ -147,6 +149,21 @@ fn per_request(reachable: &Reachable) -> Option<i64> {
     Some(price.request).filter(|_| !is_by_tokens)
 }
 
+impl Ordering {
+    /// The request for a part of the texts: the best of all are among the best of each.
+    fn part(&self, cut: Cut) -> Arc<RerankRequest> {
+        let request = &self.request;
+        if cut.len() == request.documents.len() {
+            return request.clone();
+        }
+        Arc::new(RerankRequest {
+            query: request.query.clone(),
+            documents: request.documents[cut].to_vec(),
+            ..**request
+        })
+    }
+}
+
 #[async_trait]
 impl Errand for Ordering {
     type Got = Vec<Ranked>;
@@ -168,9 +185,28 @@ impl Errand for Ordering {
     }
 
     async fn ask(&self, asking: &AskingOne<'_>) -> Result<Vec<Ranked>, ProviderError> {
-        let documents = self.request.documents.len();
-        let check = move |came: &Reranking| check(came, documents);
-        let mut results = asking.rerank(&self.request, check).await?;
+        let Reachable {
+            provider, target, ..
+        } = asking.reachable;
+        let most = provider.rerank_batch(target);
+        let parts = Parts::of(&self.request.documents, most, usize::MAX);
+        let ask = |cut: Cut| {
+            let request = self.part(cut);
+            async move {
+                let check = |came: &Reranking| check(came, request.documents.len());
+                asking.rerank(&request, check).await
+            }
+            .boxed()
+        };
+        let parts = parts.ask(asking.is_on_probation(), ask).await?;
+        let parts = parts.into_iter().flat_map(|(cut, results)| {
+            let of_all = move |ranked: Ranked| Ranked {
+                index: cut.start + ranked.index,
+                ..ranked
+            };
+            results.into_iter().map(of_all)
+        });
+        let mut results: Vec<Ranked> = parts.collect();
         // Those that tie stay as the provider has them.
         results.sort_by(|one, other| other.score.total_cmp(&one.score));
         results.truncate(self.request.top_k.unwrap_or(usize::MAX));

@@ -5,8 +5,9 @@ mod destination;
 mod extra;
 mod lent;
 mod names;
+mod places;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc, time::Duration};
 
 use domain::{
     ChatRequest, CustomModel, Delta, Deltas, ExtraHeaders, Generation, Json, JsonObject,
@@ -406,7 +407,14 @@ impl Routes {
             .transpose()
             .map_err(|error| fail(&format!("its key is {error}")))?;
         let provider = model.provider.to_lowercase();
-        let host = self.registry.host(&provider);
+        let host = self.registry.host(&provider).map(|host| {
+            if key.is_some() {
+                places::of_owner(&extra, host)
+            } else {
+                Cow::Borrowed(host)
+            }
+        });
+        let host = host.as_deref();
         let is_own = key.is_some() || extra.api_base.is_some();
         let account = key.is_some().then(|| model.id.to_string());
         // A key says nothing where the operator's own host asks for none.
@@ -429,6 +437,7 @@ impl Routes {
         if !is_own {
             lent::check(&extra, host, protocol).map_err(|why| fail(&why))?;
         }
+        places::check(&extra, host, protocol).map_err(|why| fail(&why))?;
         let target = Target {
             name: choice.name.clone(),
             provider,
@@ -611,10 +620,8 @@ fn headers(extra: &Extra, given: &ExtraHeaders) -> Result<ExtraHeaders, String> 
 /// the operator's key, no setting but the region may lead it to another address than the operator's (`reliability.md` 7).
 fn settings(extra: &Extra, host: Option<&Host>, is_own: bool) -> BTreeMap<String, String> {
     let template = host.and_then(|host| host.api_base.as_deref());
-    let leads_elsewhere = |name: &str| {
-        let place = format!("{{{name}}}");
-        name != REGION && template.is_some_and(|it| it.contains(&place))
-    };
+    let leads_elsewhere =
+        |name: &str| name != REGION && template.is_some_and(|it| places::is_in(it, name));
     // It is dialled as freely as the model's address: a tenant's word for it needs a tenant's address.
     let may_say = |name: &str| match name {
         TOKEN_URL => extra.api_base.is_some(),

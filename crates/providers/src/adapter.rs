@@ -9,17 +9,21 @@ use domain::{
     ChatRequest, Delta, Deltas, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images,
     Message, OcrPages, OcrRequest, Part, Remarks, RerankRequest, Reranking, Role, Rung,
     ToolCallDelta, UsageReport,
-    seams::{Provider, ProviderError, ProviderErrorKind, Taken, Target},
+    seams::{BESIDE_TOOLS, Provider, ProviderError, ProviderErrorKind, Taken, Target},
 };
 use futures_util::stream;
 
 use crate::{
-    count, reading,
+    brought, count, reading, vocabulary,
     wire::{
         Client, Event, EventStream, Fault, Framing, Grant, Head, Opened, Turns, WireAnswer,
         WireRequest, left_out_headers,
     },
 };
+
+/// How many tokens of texts are embedded at once where no less is known, which is what OpenAI takes:
+/// <https://platform.openai.com/docs/api-reference/embeddings/create>
+pub(crate) const EMBEDDING_TOKENS: usize = 300_000;
 
 /// How an answer is to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +62,11 @@ pub(crate) trait Adapter: Send + Sync + 'static {
 
     /// The rungs on which the target can be asked for a JSON value.
     fn rungs(&self, target: &Target) -> &'static [Rung];
+
+    /// As [`Provider::obstacle`].
+    fn obstacle(&self, target: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+        (rung == Rung::ForcedTool && brought::has_tools(target, request)).then_some(BESIDE_TOOLS)
+    }
 
     /// What an answer took that came with a good status and is of no use: it is billed all the same.
     fn taken(&self, _body: &[u8]) -> Taken {
@@ -109,6 +118,11 @@ pub(crate) trait Adapter: Send + Sync + 'static {
         2048
     }
 
+    /// As [`Provider::embedding_tokens`].
+    fn embedding_tokens(&self, _target: &Target) -> usize {
+        EMBEDDING_TOKENS
+    }
+
     /// Reads the vectors for `request`.
     fn embeddings(
         &self,
@@ -150,6 +164,11 @@ pub(crate) trait Adapter: Send + Sync + 'static {
         _request: &RerankRequest,
     ) -> Result<WireRequest, ProviderError> {
         Err(lacks(target, "reranking"))
+    }
+
+    /// As [`Provider::rerank_batch`].
+    fn rerank_batch(&self, _target: &Target) -> usize {
+        usize::MAX
     }
 
     /// Reads the order for `request`.
@@ -534,8 +553,17 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         self.adapter.rungs(target)
     }
 
+    fn obstacle(&self, target: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+        self.adapter.obstacle(target, request, rung)
+    }
+
+    fn brings_functions(&self, target: &Target) -> Option<&'static str> {
+        brought::functions(target)
+    }
+
     fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
         let mut warnings = self.adapter.warnings(target, request);
+        warnings.extend(vocabulary::ours(target));
         warnings.extend(left_out_headers(target));
         warnings
     }
@@ -564,6 +592,10 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         self.adapter.embedding_batch(target)
     }
 
+    fn embedding_tokens(&self, target: &Target) -> usize {
+        self.adapter.embedding_tokens(target)
+    }
+
     async fn generate_images(
         &self,
         target: &Target,
@@ -585,6 +617,10 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         let word = |target: &Target| self.adapter.rerank(target, request);
         let read = |target: &Target, body: &[u8]| self.adapter.reranking(target, request, body);
         self.exchange(target, word, read).await
+    }
+
+    fn rerank_batch(&self, target: &Target) -> usize {
+        self.adapter.rerank_batch(target)
     }
 
     async fn recognize(

@@ -73,6 +73,10 @@ impl Provider for Local {
         1
     }
 
+    fn embedding_tokens(&self, _: &Target) -> usize {
+        usize::MAX
+    }
+
     async fn generate_images(
         &self,
         target: &Target,
@@ -83,5 +87,9 @@ impl Provider for Local {
 
     async fn rerank(&self, target: &Target, _: &RerankRequest) -> Result<Reranking, ProviderError> {
         Err(lacks(target, "reranking"))
+    }
+
+    fn rerank_batch(&self, _: &Target) -> usize {
+        usize::MAX
     }
 }

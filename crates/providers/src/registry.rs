@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use domain::seams::{Clock, Documents, Fetcher, Host, Key, OcrModels, Provider, Registry};
+use domain::seams::{Clock, Documents, Fetcher, Home, Host, Key, OcrModels, Provider, Registry};
 use indexmap::IndexMap;
 use thiserror::Error;
 use url::Url;
@@ -369,6 +369,7 @@ fn hosts(options: Options) -> Result<IndexMap<String, Host>, Reason> {
                 provider: row.name.to_owned(),
                 protocol: row.protocol.to_owned(),
                 api_base: Some(row.api_base.to_owned()),
+                home: Some(row.home()),
                 configured: !keys.is_empty(),
                 keys: keys.into(),
                 default_model: row.default_model.map(str::to_owned),
@@ -400,6 +401,15 @@ struct Known {
     key_variable: Option<&'static str>,
     default_model: Option<&'static str>,
     default_embedding_model: Option<&'static str>,
+}
+
+impl Known {
+    const fn home(&self) -> Home {
+        Home {
+            api_base: self.api_base,
+            protocol: self.protocol,
+        }
+    }
 }
 
 /// The hosts of both tables.
@@ -440,6 +450,7 @@ fn named_host(name: String, given: ProviderOptions, found: Found) -> Result<Host
         return Err(Reason::Protocol { name, value });
     }
     let own = row.as_ref().map(|row| row.api_base.to_owned());
+    let home = row.as_ref().map(Known::home);
     let api_base = match given.api_base {
         Some(api_base) => {
             check_address(&name, &api_base)?;
@@ -457,6 +468,7 @@ fn named_host(name: String, given: ProviderOptions, found: Found) -> Result<Host
         provider: name,
         protocol,
         api_base,
+        home,
         keys: found.keys.into(),
         configured: true,
         default_model: default_model.or_else(|| own_model.map(str::to_owned)),
@@ -507,6 +519,7 @@ fn offline_host(given: &ProviderOptions) -> Result<Host, Reason> {
         provider: offline::NAME.to_owned(),
         protocol: offline::NAME.to_owned(),
         api_base: None,
+        home: None,
         keys: Arc::default(),
         configured: true,
         default_model: Some(default_model.unwrap_or_else(|| offline::DEFAULT_MODEL.to_owned())),
@@ -526,6 +539,7 @@ fn local_host(given: Option<&ProviderOptions>) -> Result<Host, Reason> {
         provider: local::NAME.to_owned(),
         protocol: local::NAME.to_owned(),
         api_base: None,
+        home: None,
         keys: Arc::default(),
         configured: true,
         default_model: None,

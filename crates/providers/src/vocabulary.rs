@@ -68,6 +68,13 @@ pub(crate) fn warnings(target: &Target, vocabulary: Vocabulary) -> Vec<String> {
     warnings.collect()
 }
 
+/// A sentence for every option that says what a request itself does.
+pub(crate) fn ours(target: &Target) -> impl Iterator<Item = String> {
+    let options = target.options.keys();
+    let ours = options.filter(|name| OURS.contains(&name.as_str()));
+    ours.map(|name| format!("the option `{name}` was left out: it is the gateway's to set"))
+}
+
 /// A sentence for every option of those names, where the request itself says what they say.
 pub(crate) fn replaced(target: &Target, names: &[&str]) -> Vec<String> {
     let given = |name: &&&str| target.options.get(**name).is_some_and(|it| !it.is_null());

@@ -16,6 +16,11 @@ impl Arguments {
     pub fn read_with_last(known: &[(&'static str, &str)]) -> Result<(Self, String), String> {
         let mut given: Vec<_> = std::env::args().skip(1).collect();
         let last = given.pop().ok_or("the last argument is missing")?;
+        if last.starts_with("--") {
+            return Err(format!(
+                "unknown argument `{last}`, or one without its value"
+            ));
+        }
         Ok((Self::parse(known, given.into_iter())?, last))
     }
 

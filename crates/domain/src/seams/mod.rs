@@ -10,8 +10,8 @@ pub use cache::{Cache, CacheKey};
 pub use clock::{Clock, CountingIds, FixedClock, Ids, RandomIds, SystemClock};
 pub use document::{Documents, Fetched, Fetcher, NoDocuments, PagePicture};
 pub use provider::{
-    EgressPolicy, Host, Key, KeyRefusal, KeyRefusals, OcrModels, Provider, ProviderError,
-    ProviderErrorKind, Registry, Taken, Target,
+    BESIDE_TOOLS, EgressPolicy, Home, Host, Key, KeyRefusal, KeyRefusals, OcrModels, Provider,
+    ProviderError, ProviderErrorKind, Registry, Taken, Target,
 };
 pub use store::{
     AliasStore, DatasetStore, FunctionStore, ModelStore, SpanStore, Store, StoreError, TokenStore,

@@ -102,6 +102,8 @@ pub struct Host {
     pub protocol: String,
     /// Its address, if it has one of its own. `{region}` and the like in it stand for settings.
     pub api_base: Option<String>,
+    /// Where the provider itself is, whatever stands in the operator's file; `None` for one that is nobody's but his.
+    pub home: Option<Home>,
     /// The operator's keys for it.
     pub keys: Arc<[Key]>,
     /// Whether its models can be asked for without a registration.
@@ -118,6 +120,15 @@ pub struct Host {
     pub settings: BTreeMap<String, String>,
 }
 
+/// Where a provider is by our table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Home {
+    /// The address, with places for settings.
+    pub api_base: &'static str,
+    /// The dialect that is spoken there.
+    pub protocol: &'static str,
+}
+
 /// What is known of a provider's models that read documents.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OcrModels {
@@ -126,6 +137,9 @@ pub struct OcrModels {
     /// Where they are, if there is but one place.
     pub location: Option<&'static str>,
 }
+
+/// What keeps a demand for a value from a place that the caller's tools have.
+pub const BESIDE_TOOLS: &str = "has no place beside the caller's tools";
 
 /// A dialect, connected.
 #[async_trait]
@@ -147,6 +161,17 @@ pub trait Provider: Send + Sync {
 
     /// The rungs on which the target can be asked for a JSON value, the firmest first; at least one.
     fn rungs(&self, target: &Target) -> &'static [Rung];
+
+    /// What keeps a request from being asked on one of these rungs, in words that follow the rung's name.
+    fn obstacle(&self, _: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+        (rung == Rung::ForcedTool && !request.tools.is_empty()).then_some(BESIDE_TOOLS)
+    }
+
+    /// The option by which the target's client brings functions of its own, if one does: calls of these are for whoever
+    /// reads the answer.
+    fn brings_functions(&self, _: &Target) -> Option<&'static str> {
+        None
+    }
 
     /// What of the target's options is left out because its dialect has no place for it, a sentence each. An option
     /// that cannot be left out without changing the answer is refused instead.
@@ -170,6 +195,9 @@ pub trait Provider: Send + Sync {
     /// How many texts the target takes in one request; at least one.
     fn embedding_batch(&self, target: &Target) -> usize;
 
+    /// How many tokens it takes in one request, of all texts together.
+    fn embedding_tokens(&self, target: &Target) -> usize;
+
     /// Has a model make images.
     async fn generate_images(
         &self,
@@ -177,12 +205,15 @@ pub trait Provider: Send + Sync {
         request: &ImageRequest,
     ) -> Result<Images, ProviderError>;
 
-    /// Has a model put texts in order.
+    /// Has a model put texts in order, no more than [`Provider::rerank_batch`] of them.
     async fn rerank(
         &self,
         target: &Target,
         request: &RerankRequest,
     ) -> Result<Reranking, ProviderError>;
+
+    /// How many texts the target puts in order in one request; at least one.
+    fn rerank_batch(&self, target: &Target) -> usize;
 
     /// Has a document read.
     async fn recognize(
@@ -234,6 +265,8 @@ pub enum ProviderErrorKind {
     ContentPolicy,
     /// The prompt is too long.
     ContextWindow,
+    /// The texts are too many for one request, or too many tokens together: fewer may do.
+    Batch,
     /// The host does not take the request's [`Rung`]; a lower one may do (`interface.md` 15.3). Never said of
     /// [`Rung::Prompt`].
     Demand,
@@ -265,6 +298,7 @@ impl ProviderErrorKind {
             Self::Invalid
                 | Self::ContentPolicy
                 | Self::ContextWindow
+                | Self::Batch
                 | Self::Demand
                 | Self::Document(_)
         )

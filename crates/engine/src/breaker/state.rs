@@ -49,6 +49,7 @@ impl Sign {
             | ProviderErrorKind::Invalid
             | ProviderErrorKind::ContentPolicy
             | ProviderErrorKind::ContextWindow
+            | ProviderErrorKind::Batch
             | ProviderErrorKind::Demand => Self::Refusal,
             // A document that cannot be read says nothing of who reads it.
             ProviderErrorKind::RefusedAddress

@@ -135,18 +135,10 @@ impl Asking {
             return None;
         }
         let demanded = chat.demand.as_ref()?.rung;
-        let rungs = call.rungs(reachable.provider.rungs(&reachable.target));
-        let mut chosen = self.ladder.rung(line, rungs);
-        if chosen.rung == Rung::ForcedTool && !chat.tools.is_empty() {
-            let below = rungs.partition_point(|rung| *rung <= Rung::ForcedTool);
-            chosen = self.ladder.rung(line, &rungs[below..]);
-            let why = "forced_tool has no place beside the caller's tools".to_owned();
-            chosen.why = Some(
-                chosen
-                    .why
-                    .map_or(why.clone(), |below| format!("{why}; {below}")),
-            );
-        }
+        let (provider, target) = (&reachable.provider, &reachable.target);
+        let rungs = call.rungs(provider.rungs(target));
+        let obstacle = |rung| provider.obstacle(target, chat, rung);
+        let chosen = self.ladder.rung(line, rungs, obstacle);
         if chosen.rung != demanded
             && let Some(demand) = &mut Arc::make_mut(chat).demand
         {
@@ -154,6 +146,27 @@ impl Asking {
         }
         Some(chosen)
     }
+}
+
+/// A call's route without a way to those that could answer with calls of functions: its result has no place for these.
+///
+/// # Errors
+/// `BadRequest` if nobody else is left.
+pub(super) fn without_functions(call: &Call, mut route: Route) -> Result<Route, Error> {
+    if call.has_place_for_calls() {
+        return Ok(route);
+    }
+    for stop in &mut route {
+        let brings = |reachable: &Reachable| reachable.provider.brings_functions(&reachable.target);
+        if let Some(option) = stop.leads_to.as_ref().ok().and_then(brings) {
+            stop.leads_to = Err(format!(
+                "the option `{option}` of the model `{}` brings functions, and the result of a function of ours has no \
+                 place for calls of them: they can be used in chat completions",
+                stop.name
+            ));
+        }
+    }
+    route::leading_somewhere(route)
 }
 
 /// The route without a way to those that cannot be told a part of the conversation: only a host that reads turns as they

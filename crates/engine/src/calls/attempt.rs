@@ -296,8 +296,8 @@ fn may_be_waited_out(error: &Error) -> bool {
     )
 }
 
-/// A model that declines is not asked again (`interface.md` 1.6 and 15.3). A text beside a refusal is an answer; in a
-/// conversation, the refusal itself is one.
+/// A model that declines, or whose host's filter left nothing of its answer, is not asked again (`interface.md` 1.6 and
+/// 15.3). A text or an image beside that is an answer; in a conversation, the refusal itself is one.
 pub(super) fn refuse_a_refusal(
     walk: &Walk<'_>,
     generation: &Generation,
@@ -307,7 +307,7 @@ pub(super) fn refuse_a_refusal(
         return Ok(());
     }
     let is_text = walk.call.wanted().schema().is_none();
-    if is_text && (generation.refusal.is_none() || !generation.text.is_empty()) {
+    if is_text && !(generation.text.is_empty() && generation.images.is_empty()) {
         return Ok(());
     }
     let reason = match (&generation.refusal, generation.finish_reason) {

@@ -60,7 +60,7 @@ pub(super) fn told(failure: &ProviderError, ledger: &Ledger) -> Error {
             Code::BadRequest
         }
         Kind::ContentPolicy => Code::ContentPolicyViolation,
-        Kind::ContextWindow => Code::ContextWindowExceeded,
+        Kind::ContextWindow | Kind::Batch => Code::ContextWindowExceeded,
         Kind::Connection
         | Kind::Overloaded
         | Kind::Failed

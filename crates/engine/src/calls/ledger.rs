@@ -239,12 +239,15 @@ impl Ledger {
         self.entries()
             .iter()
             .filter_map(|entry| entry.bill)
-            .fold(nothing, |sum, bill| Bill {
-                cost: Cost {
-                    generation: sum.cost.generation + bill.cost.generation,
-                    platform: sum.cost.platform + bill.cost.platform,
-                },
-                status: less_trusted(sum.status, bill.status),
+            .fold(nothing, |sum, bill| {
+                let cost = sum.cost + bill.cost;
+                let of_sum = if cost.is_full() {
+                    CostStatus::Estimated
+                } else {
+                    CostStatus::Exact
+                };
+                let status = less_trusted(less_trusted(sum.status, bill.status), of_sum);
+                Bill { cost, status }
             })
     }
 
@@ -484,6 +487,7 @@ const fn class_of(kind: ProviderErrorKind) -> &'static str {
         Kind::Invalid => "invalid",
         Kind::ContentPolicy => "content_policy",
         Kind::ContextWindow => "context_window",
+        Kind::Batch => "batch",
         Kind::Demand => "demand",
         Kind::Protocol => "protocol",
         Kind::RefusedAddress => "refused_address",

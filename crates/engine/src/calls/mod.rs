@@ -334,7 +334,7 @@ impl Calls {
         };
         let spec = call.model().unwrap_or(self.routes.default_spec());
         let route = self.routes.resolve(purpose, call.scope, spec).await?;
-        let route = asking::readable(call, route)?;
+        let route = asking::without_functions(call, asking::readable(call, route)?)?;
         let examples = self.few_shot(call, ledger).await;
         let settings = call.settings();
         let mut lead = None;

@@ -172,11 +172,8 @@ fn demonstration(example: &Example, form: &Form<'_>) -> [Message; 2] {
 
 /// The input's text, and its media members as parts of their own.
 fn parts(input: &Json) -> Vec<Part> {
-    // The text is searched before it is parsed: few inputs hold media.
-    let may_hold_media = input.is_object() && input.text().contains("_media_input\"");
-    let members: JsonObject = match may_hold_media.then(|| serde_json::from_str(input.text())) {
-        Some(Ok(members)) => members,
-        _ => return vec![Part::Text(input.to_text())],
+    let Some(members) = media_members(input) else {
+        return vec![Part::Text(input.to_text())];
     };
     let (mut rest, mut media) = (JsonObject::new(), Vec::new());
     for (key, value) in members {
@@ -193,13 +190,43 @@ fn parts(input: &Json) -> Vec<Part> {
     parts
 }
 
-/// `_<kind>_media_input` with a `data:` or `https:` URL.
-fn media_part(key: &str, value: &Json) -> Option<Part> {
+/// A sentence for each member of an input that is called as media are, and is told to the model as a text.
+pub(super) fn unsent_media(input: &Json) -> Vec<String> {
+    let members = media_members(input).unwrap_or_default();
+    let is_text = |key: &str, value: &Json| {
+        let url = value.as_string().unwrap_or_default();
+        media_kind(key).is_some() && url.starts_with("http:")
+    };
+    let texts = members.iter().filter(|(key, value)| is_text(key, value));
+    texts
+        .map(|(key, _)| {
+            format!(
+                "the input's `{key}` was sent as a text: its URL is neither `https:` nor `data:`"
+            )
+        })
+        .collect()
+}
+
+/// The members of an input that may hold media. The text is searched before it is parsed: few do.
+fn media_members(input: &Json) -> Option<JsonObject> {
+    let may_hold_media = input.is_object() && input.text().contains("_media_input\"");
+    let members = may_hold_media.then(|| serde_json::from_str(input.text()));
+    members?.ok()
+}
+
+/// The kind of media that stands in a member `_<kind>_media_input`.
+fn media_kind(key: &str) -> Option<&str> {
     let kind = key.strip_prefix('_')?.strip_suffix("_media_input")?;
     let is_kind = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase());
+    is_kind.then_some(kind)
+}
+
+/// `_<kind>_media_input` with a `data:` or `https:` URL.
+fn media_part(key: &str, value: &Json) -> Option<Part> {
+    let kind = media_kind(key)?;
     let url = value
         .as_string()
-        .filter(|url| is_kind && (url.starts_with("data:") || url.starts_with("https:")))?;
+        .filter(|url| url.starts_with("data:") || url.starts_with("https:"))?;
     let media_type = url.strip_prefix("data:").unwrap_or_default();
     Some(if kind == "image" || media_type.starts_with("image/") {
         Part::Image(url)
@@ -271,6 +298,22 @@ mod tests {
                 Part::File("data:application/pdf;base64,AA==".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn media_that_are_no_more_than_a_text_are_told() {
+        let input = json(
+            r#"{"_image_media_input":"http://example.com/a.png","_file_media_input":"https://example.com/a.pdf",
+               "_X_media_input":"http://example.com/a","image":"http://example.com/a"}"#,
+        );
+
+        assert_eq!(
+            unsent_media(&input),
+            [
+                "the input's `_image_media_input` was sent as a text: its URL is neither `https:` nor `data:`"
+            ]
+        );
+        assert_eq!(unsent_media(&json(r#""_a_media_input""#)), [""; 0]);
     }
 
     #[test]

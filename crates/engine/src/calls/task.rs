@@ -120,8 +120,17 @@ impl Call {
     pub(super) fn awaits_value_alone(&self) -> bool {
         match &self.task {
             Task::Function(_) => true,
-            Task::Chat(task) => task.request.tools.is_empty(),
+            Task::Chat(task) => {
+                let mut models = task.model.choices().iter();
+                task.request.tools.is_empty()
+                    && models.all(|model| !model.options.contains_key("tools"))
+            }
         }
+    }
+
+    /// Whether its result can hold calls of functions.
+    pub(super) const fn has_place_for_calls(&self) -> bool {
+        matches!(self.task, Task::Chat(_))
     }
 
     /// Whether a refusal fails it.

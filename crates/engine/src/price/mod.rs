@@ -120,23 +120,18 @@ impl Prices {
                 status: CostStatus::Unknown,
             };
         };
-        let status = if counted.is_estimated() || !is_exact {
+        let cost = self.cost(generation);
+        let status = if counted.is_estimated() || !is_exact || cost.is_full() {
             CostStatus::Estimated
         } else {
             CostStatus::Exact
         };
-        Bill {
-            cost: self.cost(generation),
-            status,
-        }
+        Bill { cost, status }
     }
 
     /// The cost of a generation with what the operator adds.
     pub(crate) fn cost(&self, generation: Usd) -> Cost {
-        Cost {
-            generation,
-            platform: generation.times(self.markup),
-        }
+        Cost::new(generation, generation.times(self.markup))
     }
 }
 
@@ -182,6 +177,42 @@ mod tests {
             prices.bill(Some(&about), &counted).status,
             CostStatus::Estimated
         );
+    }
+
+    #[test]
+    fn a_cost_beyond_all_amounts_is_no_exact_one() {
+        let prices = Prices::new(&options(0.1));
+        let most = (1 << 53) - 1;
+        let usage = Usage {
+            input_tokens: most,
+            output_tokens: most,
+            ..Usage::default()
+        };
+        let tokens = TokenPrice {
+            input: 1_000_000,
+            output: 2_000_000,
+            ..TokenPrice::default()
+        };
+        let price = Price {
+            tokens,
+            ..Price::default()
+        };
+        let quote = Quote {
+            price: Some(price),
+            ..Quote::built_in()
+        };
+
+        let bill = prices.bill(Some(&quote), &Counted::Reported(usage.into()));
+
+        let Cost {
+            generation,
+            platform,
+        } = bill.cost;
+        assert_eq!(
+            bill.cost.total().nanos(),
+            generation.nanos() + platform.nanos()
+        );
+        assert_eq!(bill.status, CostStatus::Estimated);
     }
 
     #[test]

@@ -51,6 +51,12 @@ impl OwnPrices {
         Some(&self.0.as_deref()?.version)
     }
 
+    /// The beginnings of names that have a price, each with a `*` behind it.
+    pub fn beginnings(&self) -> impl Iterator<Item = (String, &Price)> {
+        let beginnings = self.0.iter().flat_map(|file| &file.beginnings);
+        beginnings.map(|(beginning, price)| (format!("{beginning}*"), price))
+    }
+
     /// The price of a model: under its own name, else under the longest beginning of it.
     pub fn price(&self, provider: &str, model: &str) -> Option<Price> {
         let file = self.0.as_deref()?;

@@ -6,7 +6,7 @@ use domain::{CustomModel, Json, Secret, seams::Registry};
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::{DEFAULT_PROTOCOL, TOKEN_URL, extra::Extra, filled, settings};
+use super::{DEFAULT_PROTOCOL, TOKEN_URL, extra::Extra, filled, places, settings};
 
 /// Every place that a custom model's own key is sent to, and in what manner.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,7 +25,10 @@ impl Destination {
     pub(crate) fn of(registry: &dyn Registry, model: &CustomModel) -> Option<Self> {
         let extra = leading(&model.extra)?;
         let provider = model.provider.to_lowercase();
-        let host = registry.host(&provider);
+        let host = registry
+            .host(&provider)
+            .map(|host| places::of_owner(&extra, host));
+        let host = host.as_deref();
         let settings = settings(&extra, host, true);
         let address = match (&extra.api_base, host) {
             (Some(api_base), _) => Some(api_base),
@@ -90,7 +93,7 @@ mod tests {
 
     use domain::{
         ModelId, ModelKind, ModelName, ProjectId, Timestamp,
-        seams::{Host, Provider},
+        seams::{Home, Host, Provider},
     };
 
     use super::*;
@@ -129,6 +132,7 @@ mod tests {
                 provider: name.to_owned(),
                 protocol: protocol.to_owned(),
                 api_base: api_base.map(str::to_owned),
+                home: None,
                 keys: Arc::from([]),
                 configured: true,
                 default_model: None,
@@ -139,7 +143,16 @@ mod tests {
             };
             (name, host)
         };
+        let proxy = |name, api_base| {
+            let (name, host) = host(name, "azure", Some("https://proxy.internal/azure"));
+            let home = Some(Home {
+                api_base,
+                protocol: "azure",
+            });
+            (name, Host { home, ..host })
+        };
         Hosts(HashMap::from([
+            proxy("proxied", "https://{resource}.openai.azure.com"),
             host("openai", "openai", Some("https://api.openai.com/v1")),
             host("twin", "openai", Some("https://api.openai.com/v1")),
             host(
@@ -207,6 +220,11 @@ mod tests {
             (
                 ("azure", r#"{"resource":"mine"}"#),
                 ("openai", r#"{"resource":"mine"}"#),
+            ),
+            (("proxied", "{}"), ("proxied", r#"{"resource":"mine"}"#)),
+            (
+                ("proxied", r#"{"resource":"mine"}"#),
+                ("proxied", r#"{"resource":"evil"}"#),
             ),
             (
                 ("bedrock", r#"{"region":"a"}"#),

@@ -1,6 +1,6 @@
 //! Counting the costs of recorded calls again, after a price was corrected.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Add, sync::Arc};
 
 use domain::{
     Cost, CostStatus, Json, JsonObject, MetaCorrection, RecordedMeta, SpanRange, Usage, UsageKinds,
@@ -219,7 +219,7 @@ fn recount(meta: &Json, book: &PriceBook, prices: &Prices) -> Option<Recount> {
         let again = again.zip(before.requests());
         let Some((quote, requests)) = again else {
             is_unknown |= before.reported_cost.is_none() && !before.was_priced();
-            sum = plus(sum, was);
+            sum += was;
             continue;
         };
         asked_again = true;
@@ -229,14 +229,14 @@ fn recount(meta: &Json, book: &PriceBook, prices: &Prices) -> Option<Recount> {
             let each = requests
                 .iter()
                 .map(|(count, usage)| times(prices.cost(price.of(usage)), *count));
-            each.fold(Cost::default(), plus)
+            each.fold(Cost::default(), Add::add)
         });
         let generation = cost.generation;
         if generation == was.generation && before.was_priced() == quote.price.is_some() {
-            sum = plus(sum, was);
+            sum += was;
             continue;
         }
-        sum = plus(sum, cost);
+        sum += cost;
         attempt.insert("cost".to_owned(), Json::of(&cost));
         attempt.insert("price".to_owned(), Json::of(&&*quote.origin));
         let change = Change {
@@ -249,7 +249,7 @@ fn recount(meta: &Json, book: &PriceBook, prices: &Prices) -> Option<Recount> {
     if !asked_again {
         return Some(Recount::Same);
     }
-    let status = match (is_unknown, is_about) {
+    let status = match (is_unknown, is_about || sum.is_full()) {
         (true, _) => CostStatus::Unknown,
         (false, true) => CostStatus::Estimated,
         (false, false) => CostStatus::Exact,
@@ -311,17 +311,7 @@ impl Recorded {
 fn times(cost: Cost, count: u64) -> Cost {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     let times = |usd: Usd| Usd::from_nanos(usd.nanos().saturating_mul(count));
-    Cost {
-        generation: times(cost.generation),
-        platform: times(cost.platform),
-    }
-}
-
-fn plus(one: Cost, other: Cost) -> Cost {
-    Cost {
-        generation: one.generation + other.generation,
-        platform: one.platform + other.platform,
-    }
+    Cost::new(times(cost.generation), times(cost.platform))
 }
 
 fn read<T: DeserializeOwned>(json: &Json) -> Option<T> {

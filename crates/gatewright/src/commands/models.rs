@@ -70,10 +70,15 @@ pub(super) fn list(sources: &Sources, asked: &List) -> anyhow::Result<()> {
         }
     };
     let is_asked = |name: &str| {
-        let provider = name.split('/').next().unwrap_or_default();
+        let (provider, is_whole) = match name.split_once(['/', '*']) {
+            Some((provider, _)) => (provider, name.starts_with(&format!("{provider}/"))),
+            None => (name, true),
+        };
+        let is_meant =
+            |asked: &&str| *asked == provider || (!is_whole && asked.starts_with(provider));
         providers
             .as_ref()
-            .is_none_or(|providers| providers.contains(provider))
+            .is_none_or(|providers| providers.iter().any(is_meant))
     };
     let rows = PriceBook::rows("").filter(|row| {
         let (provider, _) = row.split();
@@ -88,8 +93,25 @@ pub(super) fn list(sources: &Sources, asked: &List) -> anyhow::Result<()> {
     let own = known.own.names().filter(|name| is_asked(name));
     let new = own.filter(|name| !listed.contains(&name.to_lowercase()));
     lines.extend(new.map(|name| known.line(name, None)));
+    let beginnings = known.own.beginnings();
+    let beginnings = beginnings.filter(|(beginning, _)| is_asked(beginning));
+    lines.extend(beginnings.map(|(beginning, price)| {
+        let (input, output) = in_short(price);
+        let nothing = String::new;
+        [
+            beginning,
+            nothing(),
+            input,
+            output,
+            nothing(),
+            "file".to_owned(),
+        ]
+    }));
     lines.sort();
     let count = lines.len();
+    if count == 0 && in_regions.is_empty() {
+        return no_price(&known, asked.provider.as_deref());
+    }
     print(&table::lines(
         ["MODEL", "FOR", "INPUT", "OUTPUT", "TAKES", "PRICE FROM"],
         lines.into_iter(),
@@ -99,6 +121,20 @@ pub(super) fn list(sources: &Sources, asked: &List) -> anyhow::Result<()> {
             "{count} models; not listed: {} prices that hold in one region alone (`gatewright models show NAME --region REGION`)",
             in_regions.len()
         ));
+    }
+    Ok(())
+}
+
+/// Says that there is nothing to list, and why.
+fn no_price(known: &Known, provider: Option<&str>) -> anyhow::Result<()> {
+    match provider {
+        None => hint("no price is known of any model of the configured providers"),
+        Some(provider) if known.registry.host(provider).is_none() => bail!(
+            "unknown provider `{provider}`: neither the configuration nor the built-in table has it"
+        ),
+        Some(provider) => hint(&format!(
+            "no price is known of any model of `{provider}`: calls of them have the cost status `unknown`"
+        )),
     }
     Ok(())
 }

@@ -546,6 +546,40 @@ async fn a_refusal_ends_a_structured_call_at_once() {
 }
 
 #[tokio::test]
+async fn an_answer_of_which_a_filter_left_nothing_is_an_error() {
+    let filtered = |text: Value| {
+        let message = json!({"role": "assistant", "content": text});
+        Answer::message(message).finish_reason("content_filter")
+    };
+    let (server, _upstream) = with_upstream([
+        filtered(json!(null)),
+        filtered(json!("")),
+        filtered(json!("Well,")),
+    ])
+    .await;
+    let api = server.api();
+    let function = api
+        .function(json!({"name": "f", "instructions": "x", "model": "house/tiny"}))
+        .await;
+
+    let plain = api.call(&function, json!({})).await;
+    let streamed = api.stream_of(&function, &json!({})).await;
+    let in_part = api.call(&function, json!({})).await;
+
+    assert_eq!(
+        (plain.status.as_u16(), plain.class()),
+        (400, "ContentPolicyViolationError")
+    );
+    assert_eq!(streamed.status, 400, "{}", streamed.text);
+    assert!(
+        streamed.text.contains("ContentPolicyViolationError"),
+        "{}",
+        streamed.text
+    );
+    assert_eq!(in_part.body["message"], "Well,");
+}
+
+#[tokio::test]
 async fn a_json_null_is_a_legitimate_value() {
     let (server, _upstream) = with_upstream(Answer::text("null")).await;
     let function = server.api().function(json!({"name": "f", "instructions": "x", "output_schema": {"type": "null"}, "model": "house/tiny"})).await;

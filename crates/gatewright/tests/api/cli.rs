@@ -384,6 +384,39 @@ fn models_are_listed_by_provider() {
 }
 
 #[test]
+fn a_list_of_models_says_when_there_is_none_and_has_what_the_operators_file_has() {
+    let shell = Shell::new();
+    let path = shell.0.path().join("prices.toml");
+    let prices = "[models.\"house/*\"]\ninput = 2\noutput = \"8.5\"\n";
+    std::fs::write(&path, prices).unwrap();
+    let house = [
+        ("GATEWRIGHT_PRICES__FILE", path.to_str().unwrap()),
+        (
+            "GATEWRIGHT_PROVIDERS__HOUSE__API_BASE",
+            "http://localhost:1",
+        ),
+    ];
+
+    let nobody = shell.run(&["models", "list", "--provider", "nope"]);
+    let unpriced = shell.run(&["models", "list", "--provider", "tei"]);
+    let named = shell.run_with(&["models", "list", "--provider", "house"], &house);
+    let configured = shell.run_with(&["models", "list"], &house);
+
+    assert_eq!((nobody.code, nobody.stdout.as_str()), (1, ""));
+    assert!(
+        nobody.stderr.contains("unknown provider `nope`"),
+        "{}",
+        nobody.stderr
+    );
+    assert_eq!((unpriced.code, unpriced.stdout.as_str()), (0, ""));
+    assert!(unpriced.stderr.contains("no price is known"));
+    let table = "MODEL    FOR  INPUT  OUTPUT  TAKES  PRICE FROM\n\
+                 house/*       2      8.5            file\n";
+    assert_eq!(named, Ran::expect(0, table, ""));
+    assert!(configured.stdout.contains("house/*"));
+}
+
+#[test]
 fn a_model_is_shown_with_its_price_and_whose_word_that_is() {
     let shell = Shell::new();
     let prices = "[models.\"openai/gpt-4o\"]\ninput = 2\noutput = \"8.5\"\nabove = { tokens = 9, input = 3, output = 4 }\n";

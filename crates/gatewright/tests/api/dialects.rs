@@ -348,13 +348,13 @@ fn compare_error(expected: &Value, answer: &Answered) -> Result<(), String> {
         "RateLimited" => 429,
         "Timeout" => 504,
         "Invalid" | "Demand" | "Misconfigured" | "RefusedAddress" | "ContentPolicy"
-        | "ContextWindow" => 400,
+        | "ContextWindow" | "Batch" => 400,
         _ => 502,
     };
     same("status", &json!(status), &json!(answer.status.as_u16()))?;
     let class = match expected["error"].as_str().unwrap() {
         "ContentPolicy" => "ContentPolicyViolationError",
-        "ContextWindow" => "ContextWindowExceededError",
+        "ContextWindow" | "Batch" => "ContextWindowExceededError",
         _ => return Ok(()),
     };
     same("class", &json!(class), &answer.body["type"])
@@ -517,4 +517,60 @@ fn table(counts: &BTreeMap<&str, [usize; COLUMNS.len() + 1]>) -> String {
         ));
     }
     rows.join("\n") + "\n"
+}
+
+#[tokio::test]
+async fn what_is_not_sent_as_it_was_meant_is_told() {
+    let (server, upstream) = Server::with_upstream(Answer::text("hi")).await;
+    let api = server.api();
+    let options = json!({"model": "other", "stream": true, "seed": 7});
+    let model = json!({"name": "house/m", "options": options});
+    let function = json!({"name": "f", "instructions": "x", "model": model});
+
+    let input = json!({"input": {"_image_media_input": "http://example.com/a.png"}});
+    let called = api.call(&api.function(function).await, input).await;
+
+    assert_eq!(called.status, 200, "{called:?}");
+    assert_eq!(
+        api.span(&called).await["meta"]["warnings"],
+        json!([
+            "the input's `_image_media_input` was sent as a text: its URL is neither `https:` nor `data:`",
+            "the option `model` was left out: it is the gateway's to set",
+            "the option `stream` was left out: it is the gateway's to set",
+        ])
+    );
+    let sent = upstream.requests()[0].json();
+    assert_eq!(
+        (&sent["model"], &sent["seed"], sent.get("stream")),
+        (&json!("m"), &json!(7), None)
+    );
+}
+
+#[tokio::test]
+async fn data_that_are_no_base64_are_refused_by_every_dialect() {
+    let upstream = Upstream::start(Answer::text("hi")).await;
+    let address = upstream.base_url();
+    let server = Server::start_with(&[
+        ("GATEWRIGHT_PROVIDERS__HOUSE__API_BASE", &address),
+        ("GATEWRIGHT_PROVIDERS__OPENROUTER__API_BASE", &address),
+        ("GATEWRIGHT_PROVIDERS__MISTRAL__API_BASE", &address),
+        ("GATEWRIGHT_PROVIDERS__ANSWERS__API_BASE", &address),
+        (
+            "GATEWRIGHT_PROVIDERS__ANSWERS__PROTOCOL",
+            "openai-responses",
+        ),
+    ]);
+    let api = server.api();
+
+    for provider in ["house", "openrouter", "mistral", "answers"] {
+        let model = format!("{provider}/m");
+        let function = json!({"name": provider, "instructions": "x", "model": model});
+        let input = json!({"input": {"_file_media_input": "data:text/plain,hello"}});
+        let called = api.call(&api.function(function).await, input).await;
+
+        assert_eq!(called.class(), "BadRequestError", "{provider}: {called:?}");
+        let reason = called.body["detail"]["reason"].as_str().unwrap();
+        assert!(reason.contains("is not base64"), "{reason}");
+    }
+    assert!(upstream.requests().is_empty());
 }

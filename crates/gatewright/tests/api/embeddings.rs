@@ -33,6 +33,13 @@ fn numbered(request: &Received) -> Answer {
     Answer::embeddings(texts(request).iter().map(vector).collect())
 }
 
+/// Which texts the vectors are of.
+fn numbers(answer: &Given) -> Vec<f64> {
+    let data = answer.body["data"].as_array().unwrap().iter();
+    data.map(|item| item["embedding"][0].as_f64().unwrap())
+        .collect()
+}
+
 fn reason(answer: &Given) -> &str {
     answer.body["detail"]["reason"].as_str().unwrap()
 }
@@ -137,12 +144,7 @@ async fn many_texts_go_out_in_several_requests_and_come_back_in_order() {
     }
     let answer = asking.await.unwrap();
 
-    let data = answer.body["data"].as_array().unwrap();
-    let numbers: Vec<f64> = data
-        .iter()
-        .map(|item| item["embedding"][0].as_f64().unwrap())
-        .collect();
-    assert_eq!(numbers, (0..20).map(f64::from).collect::<Vec<_>>());
+    assert_eq!(numbers(&answer), (0..20).map(f64::from).collect::<Vec<_>>());
     assert_eq!(upstream.requests().len(), 10);
     assert_eq!(most, 4, "as many as may be under way at once");
     assert_eq!(answer.body["usage"]["prompt_tokens"], 80);
@@ -155,6 +157,54 @@ async fn many_texts_go_out_in_several_requests_and_come_back_in_order() {
         ]),
         json!([10, 10, null])
     );
+}
+
+#[tokio::test]
+async fn no_more_tokens_go_out_at_once_than_the_provider_takes() {
+    let upstream = Upstream::start(Script::by(numbered)).await;
+    let server = Server::start_with(&[(
+        "GATEWRIGHT_PROVIDERS__MISTRAL__API_BASE",
+        &upstream.base_url(),
+    )]);
+    let texts: Vec<String> = (0..32)
+        .map(|number| format!("{number} {}", "word ".repeat(1000)))
+        .collect();
+
+    let body = json!({"input": texts, "model": "mistral/mistral-embed"});
+    let answer = server.api().post(PATH, body).await;
+
+    assert_eq!(numbers(&answer), (0..32).map(f64::from).collect::<Vec<_>>());
+    let longest = upstream.requests().into_iter().map(|request| {
+        let words = self::texts(&request).into_iter();
+        words.map(|text| text.split(' ').count()).sum::<usize>()
+    });
+    let longest = longest.max().unwrap();
+    assert!(longest < 16_384, "{longest}");
+}
+
+#[tokio::test]
+async fn texts_that_are_too_many_together_are_asked_for_in_halves() {
+    let script = Script::by(|request| {
+        if texts(request).len() > 2 {
+            let words = "Too many tokens overall, split into more batches.";
+            return Answer::error(400, words);
+        }
+        numbered(request)
+    });
+    let (server, upstream) = Server::with_upstream(script).await;
+    let api = server.api();
+    let texts: Vec<String> = (0..5).map(|number| format!("{number} x")).collect();
+
+    let body = json!({"input": texts, "model": "house/embed"});
+    let answer = api.post(PATH, body).await;
+
+    assert_eq!(numbers(&answer), [0.0, 1.0, 2.0, 3.0, 4.0], "{answer:?}");
+    let asked = upstream.requests();
+    let asked: Vec<usize> = asked
+        .iter()
+        .map(|request| self::texts(request).len())
+        .collect();
+    assert_eq!(asked, [5, 2, 3, 1, 2]);
 }
 
 #[tokio::test]

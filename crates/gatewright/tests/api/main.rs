@@ -37,3 +37,4 @@ mod rerank;
 mod server;
 mod spans;
 mod streams;
+mod tools;

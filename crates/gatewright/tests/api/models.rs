@@ -496,6 +496,14 @@ async fn a_registration_that_cannot_be_used_is_kept_with_a_warning() {
             json!({"name": "m", "identifier": "openai/m", "extra": {"api_base": "https://10.0.0.7/v1"}}),
             "the address `10.0.0.7:443` is not allowed",
         ),
+        (
+            json!({"name": "n", "identifier": "openai/m", "api_key": "k", "extra": {"region": "eu"}}),
+            "`extra.region` has no effect",
+        ),
+        (
+            json!({"name": "o", "identifier": "cohere/m", "api_key": "k", "extra": {"region": "eu"}}),
+            "`extra.region` has no effect",
+        ),
     ];
 
     for (body, expected) in cases {
@@ -913,6 +921,10 @@ async fn the_operators_key_is_lent_for_the_model_of_the_identifier_alone() {
             json!({"name": "theirs", "identifier": "vertex/small", "extra": {"project": "theirs"}}),
             "`extra.project`",
         ),
+        (
+            json!({"name": "other", "identifier": "azure/small", "extra": {"resource": "other"}}),
+            "`extra.resource`",
+        ),
     ];
 
     for (model, word) in cases {
@@ -939,6 +951,37 @@ async fn the_operators_key_is_lent_for_the_model_of_the_identifier_alone() {
         (sent.header("api-key"), &sent.json()["model"]),
         (Some("mine"), &json!("big"))
     );
+}
+
+#[tokio::test]
+async fn a_key_goes_to_the_resource_that_its_model_names_and_not_to_the_operators_address() {
+    let upstream = Upstream::start(Answer::text("hi")).await;
+    let at_home = format!("http://{}/azu", upstream.authority());
+    let server = Server::start_with(&[
+        ("GATEWRIGHT_PROVIDERS__AZURE__API_BASE", &at_home),
+        ("GATEWRIGHT_PROVIDERS__BEDROCK__API_BASE", &at_home),
+    ]);
+    let api = server.api();
+
+    for (identifier, extra) in [
+        (
+            "azure/m",
+            json!({"resource": "no-such-resource", "timeout_seconds": 2}),
+        ),
+        (
+            "bedrock/m",
+            json!({"region": "no-such-region", "timeout_seconds": 2}),
+        ),
+    ] {
+        let model = json!({"name": identifier, "identifier": identifier, "api_key": "canary", "extra": extra});
+        let registered = api.post("/v2/models/custom", model).await;
+        let function = json!({"name": identifier, "instructions": "x", "model": identifier});
+        let called = api.call(&api.function(function).await, json!({})).await;
+
+        assert_eq!(warning(&registered), None);
+        assert_eq!(called.class(), "UpstreamError", "{called:?}");
+    }
+    assert_eq!(heard(&upstream, 0), "");
 }
 
 #[tokio::test]
@@ -1096,9 +1139,9 @@ async fn all_models_are_listed_custom_ones_first() {
     let server = Server::start_with(&[("OPENAI_API_KEY", "sk-x"), ("MISTRAL_API_KEY", "x")]);
     let api = server.api();
     for body in [
-        json!({"name": "zeta", "identifier": "openai/gpt-4o-2099-01-01", "extra": {"region": "here"}}),
+        json!({"name": "zeta", "identifier": "openai/gpt-4o-2099-01-01"}),
         json!({"name": "alpha", "identifier": "any/thing", "extra": {"api_base": "https://api.example/v1", "input_cost_per_token": 1e-6}}),
-        json!({"name": "beta", "identifier": "openai/gpt-4o", "extra": {"api_base": "https://api.example/v1"}}),
+        json!({"name": "beta", "identifier": "openai/gpt-4o", "extra": {"api_base": "https://api.example/v1", "region": "here"}}),
     ] {
         assert_eq!(api.post("/v2/models/custom", body).await.status, 200);
     }
@@ -1109,8 +1152,8 @@ async fn all_models_are_listed_custom_ones_first() {
         first["data"],
         json!([
             {"hosting_provider": "any", "name": "alpha", "location": "custom", "input_cost_per_token": 1e-6, "output_cost_per_token": 0.0},
-            {"hosting_provider": "openai", "name": "beta", "location": "custom", "input_cost_per_token": null, "output_cost_per_token": null},
-            {"hosting_provider": "openai", "name": "zeta", "location": "here", "input_cost_per_token": 2.5e-6, "output_cost_per_token": 1e-5},
+            {"hosting_provider": "openai", "name": "beta", "location": "here", "input_cost_per_token": null, "output_cost_per_token": null},
+            {"hosting_provider": "openai", "name": "zeta", "location": "custom", "input_cost_per_token": 2.5e-6, "output_cost_per_token": 1e-5},
             {"hosting_provider": "mistral", "name": "mistral/codestral-2508", "location": "global", "input_cost_per_token": 3e-7, "output_cost_per_token": 9e-7},
         ])
     );

@@ -1,7 +1,7 @@
 //! Rerank: `interface.md` 12.
 
 use serde_json::{Value, json};
-use testkit::{Answer, Received, Script};
+use testkit::{Answer, Received, Script, Upstream};
 
 use crate::server::Server;
 
@@ -155,6 +155,46 @@ async fn a_host_is_asked_and_paid_by_request_or_by_token() {
         ]),
         json!(["good", "q", 2])
     );
+}
+
+/// A server of TEI's: the longer a text, the better, and no more than 32 of them.
+fn tei(request: &Received) -> Answer {
+    let texts = request.json()["texts"].as_array().unwrap().clone();
+    if texts.len() > 32 {
+        let words = format!("batch size {} > maximum allowed batch size 32", texts.len());
+        return Answer::body(422, &json!({"error": words, "error_type": "Validation"}));
+    }
+    let length = |text: &Value| text.as_str().unwrap().len();
+    let results = texts.iter().enumerate();
+    let results = results.map(|(index, text)| json!({"index": index, "score": length(text)}));
+    Answer::body(200, &results.collect())
+}
+
+#[tokio::test]
+async fn more_texts_than_a_host_takes_go_out_in_several_requests() {
+    let upstream = Upstream::start(Script::by(tei)).await;
+    let server =
+        Server::start_with(&[("GATEWRIGHT_PROVIDERS__TEI__API_BASE", &upstream.base_url())]);
+    let api = server.api();
+    let text = |index: usize| json!({"text": "x".repeat(1 + index * 7 % 100)});
+    let documents: Vec<Value> = (0..100).map(text).collect();
+
+    let body = json!({"query": "q", "documents": documents, "model": "tei/reranker", "top_k": 3});
+    let answer = api.post(PATH, body).await;
+
+    let results = answer.body["results"].as_array().unwrap().iter();
+    let results = results.map(|found| (found["index"].as_u64(), found["relevance_score"].as_f64()));
+    let expected = [(57, 100.0), (14, 99.0), (71, 98.0)];
+    let expected = expected.map(|(index, score)| (Some(index), Some(score)));
+    assert_eq!(results.collect::<Vec<_>>(), expected, "{answer:?}");
+    let asked = upstream.requests();
+    let mut asked: Vec<usize> = asked
+        .iter()
+        .map(|request| request.json()["texts"].as_array().unwrap().len())
+        .collect();
+    asked.sort_unstable();
+    assert_eq!(asked, [4, 32, 32, 32]);
+    assert_eq!(api.span(&answer).await["meta"]["count"], 100);
 }
 
 #[tokio::test]

@@ -2,7 +2,10 @@
 //!
 //! What a client wrote out itself among its options wins over what we would ask for.
 
-use domain::{ChatRequest, Demand, Json, JsonObject, Rung, seams::Target};
+use domain::{
+    ChatRequest, Demand, Json, JsonObject, Rung,
+    seams::{BESIDE_TOOLS, Target},
+};
 use serde::Serialize;
 
 use super::{
@@ -12,12 +15,16 @@ use super::{
 };
 use crate::{
     adapter::Demanding,
+    brought,
     openai::{
         joining::{Calls, Joining},
         wrap::{self, Unwrapping},
     },
     wire::Fault,
 };
+
+/// What keeps a schema from the rung on which the host itself holds an answer to it.
+pub(crate) const TOO_MUCH: &str = "cannot carry the schema";
 
 /// What must be known of a request to read its answer.
 #[derive(Debug, Default)]
@@ -91,11 +98,25 @@ impl Joined {
     }
 }
 
+/// What keeps a request from being asked on a rung.
+pub(super) fn obstacle(target: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+    let has_tools = brought::has_tools(target, request) || has_own_tools(target);
+    let may_call = !has_tools && options::may_force_tool(target);
+    match rung {
+        Rung::ForcedTool if has_tools => Some(BESIDE_TOOLS),
+        Rung::NativeSchema if !may_call && !has_own_format(target) => {
+            let demand = request.demand.as_ref()?;
+            native_schema(demand).is_none().then_some(TOO_MUCH)
+        }
+        _ => None,
+    }
+}
+
 /// Words a demand, on its rung or, where that cannot carry the schema, on the next below.
 pub(super) fn worded(target: &Target, request: &ChatRequest) -> (Demanded, Reading) {
     let has_tools = !request.tools.is_empty();
     let reading = Reading {
-        has_tools,
+        has_tools: brought::has_functions(target, request),
         ..Reading::default()
     };
     let Some(demand) = &request.demand else {

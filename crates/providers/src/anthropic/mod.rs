@@ -14,6 +14,8 @@ mod stream;
 pub(crate) mod thought;
 pub(crate) mod tools;
 
+pub(crate) use demand::TOO_MUCH;
+
 use domain::{
     ChatRequest, Generation, Part, Rung,
     seams::{ProviderError, ProviderErrorKind, Taken, Target},
@@ -86,6 +88,10 @@ impl Adapter for Anthropic {
         }
     }
 
+    fn obstacle(&self, target: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+        demand::obstacle(target, request, rung)
+    }
+
     fn taken(&self, body: &[u8]) -> Taken {
         count::taken(body, |answer: &Value| answer::usage(&answer["usage"]), &[])
     }
@@ -139,6 +145,8 @@ fn version(target: &Target) -> Result<Option<HeaderValue>, ProviderError> {
 
 #[cfg(test)]
 mod tests {
+    use domain::{Demand, Json, seams::BESIDE_TOOLS};
+
     use super::*;
     use crate::wire::tests::target;
 
@@ -175,6 +183,50 @@ mod tests {
             assert_eq!(rungs.first(), Some(&Rung::NativeSchema));
             assert_eq!(rungs.last(), Some(&Rung::Prompt));
         }
+    }
+
+    #[test]
+    fn a_schema_that_nothing_can_carry_is_asked_for_in_words() {
+        let obstacle = |model: &str, schema: &str, tools: &str, rung| {
+            let target = Target {
+                model: model.to_owned(),
+                options: serde_json::from_str(tools).unwrap(),
+                ..target("http://localhost")
+            };
+            let demand = Demand {
+                name: "d".to_owned(),
+                schema: Json::parse(schema).unwrap(),
+                rung,
+                as_given: None,
+            };
+            let request = ChatRequest {
+                demand: Some(demand),
+                ..ChatRequest::default()
+            };
+            Anthropic.obstacle(&target, &request, rung)
+        };
+        let (fits, open) = (r#"{"type":"null"}"#, r#"{"type":"object"}"#);
+        let tools = r#"{"tools":[{"type":"web_search_20250305","name":"web_search"}]}"#;
+        let (native, tool) = (Rung::NativeSchema, Rung::ForcedTool);
+
+        assert_eq!(obstacle("claude-haiku-5-5", fits, tools, native), None);
+        assert_eq!(obstacle("claude-haiku-5-5", open, "{}", native), None);
+        assert_eq!(
+            obstacle("claude-haiku-5-5", open, tools, native),
+            Some(TOO_MUCH)
+        );
+        assert_eq!(
+            obstacle("claude-opus-5-5", open, "{}", native),
+            Some(TOO_MUCH)
+        );
+        assert_eq!(
+            obstacle("claude-haiku-5-5", fits, tools, tool),
+            Some(BESIDE_TOOLS)
+        );
+        assert_eq!(
+            obstacle("claude-haiku-5-5", open, tools, Rung::Prompt),
+            None
+        );
     }
 
     #[test]

@@ -98,6 +98,11 @@ impl Model {
         self.version >= (4, 5)
     }
 
+    /// Whether it holds the arguments of tools to their schemas; of strangers' models nobody knows.
+    pub(crate) fn holds_tools_to_schemas(self) -> bool {
+        self.holds_to_schema() && self.family != Family::Other
+    }
+
     pub(crate) fn off(self) -> Off {
         match self.family {
             Family::Largest => Off::Never,

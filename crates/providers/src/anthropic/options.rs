@@ -148,7 +148,7 @@ pub(super) fn warnings(target: &Target, request: &ChatRequest) -> Vec<String> {
     if !request.tools.is_empty() && request.tool_choice.is_some() {
         warnings.extend(vocabulary::replaced(target, &[TOOL_CHOICE]));
     }
-    warnings.extend(tools::warning_of_strict(request));
+    warnings.extend(tools::warnings_of_strict(target, request));
     warnings.extend(thought.warnings());
     let mut warn = |name: &str, why: &str| {
         warnings.push(format!("the option `{name}` was left out: {why}"));
@@ -335,7 +335,7 @@ mod tests {
 
         let expected = [
             "the option `tool_choice` was left out: the request has its own",
-            "`strict` of the tools was left out: their arguments are not held to their schemas",
+            "`strict` of the tool `now` was left out: its arguments are not held to its schema",
             "the option `reasoning_effort` goes out without thinking: the model cannot think where it has to call a tool",
         ];
         assert_eq!(told, expected);

@@ -11,12 +11,76 @@ use crate::schema::{
     DEFINITIONS, Fate, Subset, closed, is_format, list, object, of_types, speaks_of_members, types,
 };
 
-/// Over the whole schema.
+/// Over the whole schema, and over all schemas of a request.
 const MAX_OPTIONAL: usize = 24;
 const MAX_CHOICES: usize = 16;
+/// How many tools of a request may be held to their schemas.
+const MAX_TOOLS: usize = 20;
+
+/// Keywords that are brought along in another way than as they are, or allow and forbid nothing.
+const NOTHING_LOST: [&str; 12] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "$comment",
+    "$schema",
+];
 
 /// The schema in the subset, if that can carry it.
 pub(super) fn carried(schema: &Json) -> Option<Json> {
+    let carried = carry(schema)?;
+    Some(carried.schema)
+}
+
+/// How much the schemas of one request may still have.
+#[derive(Debug)]
+pub(super) struct Room {
+    tools: usize,
+    optional: usize,
+    choices: usize,
+}
+
+impl Room {
+    /// What there is beside an answer's own schema.
+    pub(super) fn beside(answer: Option<&Json>) -> Self {
+        let answer = answer.and_then(carry);
+        let (optional, choices) = answer.map_or((0, 0), |it| (it.optional, it.choices));
+        Self {
+            tools: MAX_TOOLS,
+            optional: MAX_OPTIONAL - optional,
+            choices: MAX_CHOICES - choices,
+        }
+    }
+
+    /// Takes in the schema of a tool, if it can be carried without a loss and there is room for it.
+    pub(super) fn take(&mut self, schema: &Json) -> Option<Json> {
+        let carried = carry(schema).filter(|carried| !carried.is_looser)?;
+        *self = Self {
+            tools: self.tools.checked_sub(1)?,
+            optional: self.optional.checked_sub(carried.optional)?,
+            choices: self.choices.checked_sub(carried.choices)?,
+        };
+        Some(carried.schema)
+    }
+}
+
+/// A schema in the subset.
+struct Carried {
+    schema: Json,
+    optional: usize,
+    choices: usize,
+    /// Whether it allows more than it did.
+    is_looser: bool,
+}
+
+fn carry(schema: &Json) -> Option<Carried> {
     let mut root = object(schema)?;
     let mut definitions = Vec::new();
     for keyword in DEFINITIONS {
@@ -30,8 +94,11 @@ pub(super) fn carried(schema: &Json) -> Option<Json> {
         done: Vec::new(),
         optional: 0,
         choices: 0,
+        is_looser: false,
     };
     let mut carried = carrying.members(&root)?;
+    let (optional, choices) = (carrying.optional, carrying.choices);
+    let is_looser = carrying.is_looser;
     // Only those that something points at.
     let done = carrying.done;
     for (keyword, _) in &definitions {
@@ -44,7 +111,12 @@ pub(super) fn carried(schema: &Json) -> Option<Json> {
             carried.insert((*keyword).to_owned(), Json::of(&schemas));
         }
     }
-    Some(Json::of(&carried))
+    Some(Carried {
+        schema: Json::of(&carried),
+        optional,
+        choices,
+        is_looser,
+    })
 }
 
 struct Carrying<'a> {
@@ -54,6 +126,7 @@ struct Carrying<'a> {
     done: Vec<(&'static str, String, Json)>,
     optional: usize,
     choices: usize,
+    is_looser: bool,
 }
 
 impl Subset for Carrying<'_> {
@@ -74,10 +147,15 @@ impl Subset for Carrying<'_> {
             "enum" if list(value)?.iter().all(is_scalar) => Fate::Kept,
             "const" if is_scalar(value) => Fate::Kept,
             "format" if is("string") && is_format(value) => Fate::Kept,
-            "minItems" if is("array") && value.text() != "0" => {
+            "minItems" if value.text() == "0" => Fate::Left,
+            "minItems" if is("array") => {
+                self.is_looser |= value.text() != "1";
                 Fate::Instead(keyword, Json::of(&1))
             }
-            _ => Fate::Left,
+            _ => {
+                self.is_looser |= !NOTHING_LOST.contains(&keyword);
+                Fate::Left
+            }
         })
     }
 }

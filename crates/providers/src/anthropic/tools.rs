@@ -1,15 +1,16 @@
 //! Tools: the caller's, which of them may be called, and how their calls are named.
 //! <https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview>
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, collections::BTreeSet, ops::Not};
 
 use domain::{
-    ChatRequest, Json, JsonObject, Role, Tool, ToolMode,
+    ChatRequest, Json, JsonObject, Role, Rung, Tool, ToolMode,
     seams::{ProviderError, ProviderErrorKind, Target},
 };
 use serde::Serialize;
 
-use super::options::given;
+use super::{model::Model, options::given, schema::Room};
+use crate::{openai::wrap, schema};
 
 /// Tools in the dialect's own words among a client's options, and the choice of them.
 pub(super) const TOOLS: &str = "tools";
@@ -32,6 +33,8 @@ struct Declared<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Not::not")]
+    strict: bool,
     input_schema: JsonObject,
 }
 
@@ -67,7 +70,7 @@ impl Tooling {
         };
         let mut choice = own_choice;
         if !request.tools.is_empty() {
-            tools.splice(..0, declared(&request.tools)?);
+            tools.splice(..0, declared(target, request)?);
             if request.tool_choice.is_some() || choice.is_none() {
                 choice = caller_choice(target, request)?.map(|choice| Json::of(&choice));
             }
@@ -115,13 +118,15 @@ fn undescribed(name: &str) -> Json {
     Json::of(&Declared {
         name,
         description: None,
+        strict: false,
         input_schema: input_schema.into(),
     })
 }
 
 /// The caller's tools.
-fn declared(tools: &[Tool]) -> Result<Vec<Json>, ProviderError> {
-    let declared = tools.iter().map(|tool| {
+fn declared(target: &Target, request: &ChatRequest) -> Result<Vec<Json>, ProviderError> {
+    let tools = request.tools.iter().zip(held(target, request));
+    let declared = tools.map(|(tool, held)| {
         if tool.kind != "function" {
             let reason = format!(
                 "a tool of the type `{}` cannot be carried: the dialect knows functions alone",
@@ -132,18 +137,51 @@ fn declared(tools: &[Tool]) -> Result<Vec<Json>, ProviderError> {
         Ok(Json::of(&Declared {
             name: &tool.name,
             description: tool.description.as_deref(),
-            input_schema: parameters(tool),
+            strict: held.is_some(),
+            input_schema: held.unwrap_or_else(|| parameters(tool)),
         }))
     });
     declared.collect()
 }
 
-/// What is said of tools whose arguments were to be held to their schemas. The provider would do that as well, but for
-/// fewer and smaller schemas than the hosts that callers write them for: one too many, and it refuses the request.
+/// Of each of the caller's tools the schema that its arguments are held to, if they are. The provider does that for fewer
+/// and smaller schemas than the hosts that callers write them for: one too many, and it refuses the request.
 /// <https://platform.claude.com/docs/en/agents-and-tools/tool-use/strict-tool-use>
+fn held(target: &Target, request: &ChatRequest) -> Vec<Option<JsonObject>> {
+    let may_be = Model::named(&target.model).holds_tools_to_schemas();
+    let demand = request.demand.as_ref();
+    let native = demand.filter(|demand| demand.rung == Rung::NativeSchema);
+    let answer = native.map(|it| wrap::wrapped(&it.schema).unwrap_or_else(|| it.schema.clone()));
+    let mut room = Room::beside(answer.as_ref());
+    let held = request.tools.iter().map(|tool| {
+        let wanted = tool.parameters.as_ref();
+        let wanted = wanted.filter(|_| may_be && is_strict(tool))?;
+        schema::object(&room.take(wanted)?)
+    });
+    held.collect()
+}
+
+/// Whether the caller wants a tool's arguments held to their schema.
+fn is_strict(tool: &Tool) -> bool {
+    tool.as_given.to_value()["function"]["strict"] == true
+}
+
+/// What is said of tools whose arguments were to be held to their schemas and are not.
+pub(super) fn warnings_of_strict(target: &Target, request: &ChatRequest) -> Vec<String> {
+    let tools = request.tools.iter().zip(held(target, request));
+    let loose = tools.filter(|(tool, held)| is_strict(tool) && held.is_none());
+    let warning = |tool: &Tool| {
+        format!(
+            "`strict` of the tool `{}` was left out: its arguments are not held to its schema",
+            tool.name
+        )
+    };
+    loose.map(|(tool, _)| warning(tool)).collect()
+}
+
+/// The same, where no tool's are.
 pub(crate) fn warning_of_strict(request: &ChatRequest) -> Option<String> {
-    let is_strict = |tool: &&Tool| tool.as_given.to_value()["function"]["strict"] == true;
-    request.tools.iter().find(is_strict)?;
+    request.tools.iter().find(|tool| is_strict(tool))?;
     let warning =
         "`strict` of the tools was left out: their arguments are not held to their schemas";
     Some(warning.to_owned())

@@ -119,6 +119,10 @@ impl<A: Adapter> Adapter for Azure<A> {
         self.0.embedding_batch(target)
     }
 
+    fn embedding_tokens(&self, target: &Target) -> usize {
+        self.0.embedding_tokens(target)
+    }
+
     fn embeddings(
         &self,
         target: &Target,

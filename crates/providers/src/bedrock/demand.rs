@@ -4,7 +4,7 @@
 
 use domain::{
     ChatRequest, Demand, Json, JsonObject, Rung, ToolChoice, ToolMode,
-    seams::{ProviderError, ProviderErrorKind as Kind, Target},
+    seams::{BESIDE_TOOLS, ProviderError, ProviderErrorKind as Kind, Target},
 };
 use serde::Serialize;
 use serde_json::json;
@@ -14,7 +14,12 @@ use super::{
     options::{self, OUTPUT_CONFIG, TOOL_CONFIG},
     schema,
 };
-use crate::{adapter::Demanding, anthropic::tools, openai::wrap};
+use crate::{
+    adapter::Demanding,
+    anthropic::{TOO_MUCH, tools},
+    brought,
+    openai::wrap,
+};
 
 /// What must be known of a request to read its answer.
 #[derive(Debug, Default)]
@@ -53,16 +58,14 @@ pub(super) struct Worded {
 
 /// Words the caller's tools and the demand.
 pub(super) fn worded(target: &Target, request: &ChatRequest) -> Result<Worded, ProviderError> {
+    brought::check_functions(target, request)?;
     let mut tool_config = callers(target, request)?;
     let mut output_config = JsonObject::new();
     let mut reading = Reading::default();
-    let has_tools = !request.tools.is_empty();
-    if has_tools {
+    if brought::has_functions(target, request) {
         reading.calls = Calls::Told;
     }
-    // Who forces our tool keeps the model from the caller's.
-    let may_force = !has_tools
-        && !target.options.contains_key(TOOL_CONFIG)
+    let may_force = !has_tools(target, request)
         && Family::of(&target.model).may_force_tool(options::own_thinking(target).as_ref());
     match &request.demand {
         Some(demand) if demand.rung == Rung::NativeSchema => {
@@ -90,6 +93,28 @@ pub(super) fn worded(target: &Target, request: &ChatRequest) -> Result<Worded, P
         output_config: options::merged(output_config, target, OUTPUT_CONFIG),
         reading,
     })
+}
+
+/// What keeps a request from being asked on a rung.
+pub(super) fn obstacle(target: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+    let has_tools = has_tools(target, request);
+    let thinking = options::own_thinking(target);
+    let may_force = !has_tools && Family::of(&target.model).may_force_tool(thinking.as_ref());
+    match rung {
+        Rung::ForcedTool if has_tools => Some(BESIDE_TOOLS),
+        Rung::NativeSchema if !may_force => {
+            let schema = &request.demand.as_ref()?.schema;
+            let wrapped = wrap::wrapped(schema);
+            let closed = schema::closed(wrapped.as_ref().unwrap_or(schema));
+            closed.is_none().then_some(TOO_MUCH)
+        }
+        _ => None,
+    }
+}
+
+/// Whether there are tools of the caller's: who forces ours keeps the model from these.
+fn has_tools(target: &Target, request: &ChatRequest) -> bool {
+    brought::has_tools(target, request) || target.options.contains_key(TOOL_CONFIG)
 }
 
 /// The schema as the model's own affair. It is carried as a text.

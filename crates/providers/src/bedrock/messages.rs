@@ -10,6 +10,8 @@ use domain::{
 use serde::Serialize;
 use serde_json::json;
 
+use crate::ending;
+
 /// As many characters as the id of a call may have.
 const MAX_ID: usize = 64;
 
@@ -36,26 +38,9 @@ const SOUNDS: [(&str, &str); 14] = [
     ("audio/x-m4a", "m4a"),
     ("audio/webm", "webm"),
 ];
-const DOCUMENTS: [(&str, &str); 13] = [
-    ("application/pdf", "pdf"),
-    ("text/csv", "csv"),
-    ("application/msword", "doc"),
-    (
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        "docx",
-    ),
-    ("application/vnd.ms-excel", "xls"),
-    (
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        "xlsx",
-    ),
-    ("text/html", "html"),
-    ("text/plain", "txt"),
-    ("application/json", "txt"),
-    ("application/xml", "txt"),
-    ("text/xml", "txt"),
-    ("text/markdown", "md"),
-    ("text/x-markdown", "md"),
+/// The documents that Converse takes, by how their names end.
+const DOCUMENTS: [&str; 9] = [
+    "csv", "doc", "docx", "html", "md", "pdf", "txt", "xls", "xlsx",
 ];
 
 /// A conversation.
@@ -223,7 +208,7 @@ impl Writing<'_> {
             Ok(Block::Image(medium(format, None)))
         } else if let Some(format) = format(&SOUNDS) {
             Ok(Block::Audio(medium(format, None)))
-        } else if let Some(format) = format(&DOCUMENTS) {
+        } else if let Some(format) = document_format(&kind) {
             self.documents += 1;
             let name = format!("document-{}", self.documents);
             Ok(Block::Document(medium(format, Some(name))))
@@ -231,6 +216,14 @@ impl Writing<'_> {
             let what = format!("a part of the media type `{kind}`");
             Err(refused(self.target, &what))
         }
+    }
+}
+
+/// What Converse calls the documents of a media type, if it takes them.
+fn document_format(kind: &str) -> Option<&'static str> {
+    match ending::of(kind)? {
+        "json" | "xml" => Some("txt"),
+        ending => DOCUMENTS.contains(&ending).then_some(ending),
     }
 }
 

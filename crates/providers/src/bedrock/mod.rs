@@ -103,6 +103,10 @@ impl Adapter for Bedrock {
         family.rungs(options::own_thinking(target).as_ref())
     }
 
+    fn obstacle(&self, target: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+        demand::obstacle(target, request, rung)
+    }
+
     fn taken(&self, body: &[u8]) -> Taken {
         let usage = |answer: &Value| {
             let said = answer.get("usage").map(Json::of);

@@ -1,7 +1,7 @@
 //! What a demand for a JSON value becomes in the body of a request, and what its answer needs to be read.
 //!
 //! What a client wrote out itself among its options wins over what we would ask for. A format cannot be asked for beside
-//! tools, so with tools of the caller's the words in the prompt are all there is.
+//! tools, so with tools of the caller's the words in the prompt are all there is: no other rung can be asked on.
 
 use domain::{ChatRequest, Demand, Json, Rung, seams::Target};
 use serde::Serialize;
@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::{
     adapter::Demanding,
     assembly::{Assembly, Shape, Wrapped},
+    brought,
     openai::{joining::Calls, wrap},
 };
 
@@ -59,7 +60,7 @@ pub(super) fn worded(target: &Target, request: &ChatRequest) -> (Members, Readin
     let reading = Reading {
         is_demanding: !members.is_empty(),
         shape: Shape {
-            has_tools,
+            has_tools: brought::has_functions(target, request),
             calls,
             wrapped,
         },

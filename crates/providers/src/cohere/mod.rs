@@ -14,13 +14,13 @@ mod stream;
 
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, RerankRequest, Reranking, Rung,
-    seams::{ProviderError, Taken, Target},
+    seams::{BESIDE_TOOLS, ProviderError, Taken, Target},
 };
 use serde_json::Value;
 
 use crate::{
     adapter::{Adapter, Manner, needs_key},
-    count,
+    brought, count,
     rerank::{self, Form},
     vocabulary,
     wire::{Fault, WireRequest, with_bearer},
@@ -55,6 +55,7 @@ impl Adapter for Cohere {
         request: &ChatRequest,
         manner: Manner,
     ) -> Result<(WireRequest, Self::Reading), ProviderError> {
+        brought::check(target, request)?;
         let (demand, reading) = demand::worded(target, request);
         let body = request::body(target, request, manner, demand)?;
         let wire = with_bearer(WireRequest::json("chat", &body), target)?;
@@ -71,6 +72,11 @@ impl Adapter for Cohere {
 
     fn rungs(&self, _: &Target) -> &'static [Rung] {
         &RUNGS
+    }
+
+    /// A form cannot be asked for beside tools, whether or not they may be called.
+    fn obstacle(&self, target: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+        (rung != Rung::Prompt && brought::has_tools(target, request)).then_some(BESIDE_TOOLS)
     }
 
     fn taken(&self, body: &[u8]) -> Taken {

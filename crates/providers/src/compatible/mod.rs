@@ -14,7 +14,7 @@ use steering::Steering;
 pub(crate) use steering::check_model;
 pub(crate) use table::TABLE;
 
-use crate::azure;
+use crate::{adapter::EMBEDDING_TOKENS, azure};
 
 /// The dialect of nearly all of them.
 pub(crate) const OPENAI: &str = "openai";
@@ -49,6 +49,12 @@ pub(crate) struct Row {
     pub(crate) limit: Limit,
     /// How many texts it embeds at once.
     pub(crate) embedding_batch: usize,
+    /// How many tokens these may have together.
+    pub(crate) embedding_tokens: usize,
+    /// What it calls the length of vectors.
+    pub(crate) dimensions: &'static str,
+    /// How many texts it puts in order at once; they are weighed one by one there.
+    pub(crate) rerank_batch: usize,
     /// Whether it writes vectors in base64 where it is asked to.
     pub(crate) takes_base64: bool,
     /// Its models that take ids of calls of [`SHORT_ID`] characters at most, by how their names begin.
@@ -66,13 +72,13 @@ pub(crate) const RUNGS: [Rung; 4] = [
     Rung::JsonMode,
     Rung::Prompt,
 ];
-/// The rungs of a host where no tool can be forced.
-const UNFORCED: [Rung; 3] = [Rung::NativeSchema, Rung::JsonMode, Rung::Prompt];
 /// The rungs of a host with no other form than `json_object`.
 const FORMLESS: [Rung; 3] = [Rung::ForcedTool, Rung::JsonMode, Rung::Prompt];
 
 /// How many texts are embedded at once where no less is known: OpenAI takes 2048, but 300,000 tokens in all.
 const EMBEDDING_BATCH: usize = 512;
+/// What OpenAI calls the length of vectors.
+pub(crate) const DIMENSIONS: &str = "dimensions";
 /// How many characters OpenAI takes in the id of a call (<https://github.com/openclaw/openclaw/pull/875>).
 const SHORT_ID: usize = 40;
 /// OpenAI's models where names begin with who made the model.
@@ -144,6 +150,9 @@ const fn row(
         takes_schema_in_json_mode: false,
         limit: Limit::AsGiven,
         embedding_batch: EMBEDDING_BATCH,
+        embedding_tokens: EMBEDDING_TOKENS,
+        dimensions: DIMENSIONS,
+        rerank_batch: usize::MAX,
         takes_base64: false,
         short_ids: &[],
         fetches: &[],
@@ -245,6 +254,8 @@ mod tests {
             assert!(row.rungs.is_sorted(), "{}", row.name);
             assert_eq!(row.rungs.last(), Some(&Rung::Prompt), "{}", row.name);
             assert!(row.embedding_batch > 0, "{}", row.name);
+            assert!(row.embedding_tokens > 0, "{}", row.name);
+            assert!(row.rerank_batch > 0, "{}", row.name);
         }
     }
 
@@ -267,12 +278,22 @@ mod tests {
     }
 
     #[test]
+    fn a_form_that_a_host_passes_over_without_a_word_is_no_rung() {
+        let rungs = |provider| of(&target(provider, "http://h/v1", "m", "{}")).rungs;
+
+        assert_eq!(rungs("zai"), [Rung::JsonMode, Rung::Prompt]);
+        assert_eq!(rungs("minimax"), [Rung::Prompt]);
+        assert_eq!(rungs("deepseek"), FORMLESS);
+        assert_eq!(rungs("moonshot"), RUNGS);
+    }
+
+    #[test]
     fn as_many_texts_are_embedded_at_once_as_the_host_takes() {
         let batch = |provider| of(&target(provider, "http://h/v1", "m", "{}")).embedding_batch;
 
-        let batches = ["nobody", "voyage", "upstage", "dashscope"].map(batch);
+        let batches = ["nobody", "voyage", "upstage", "dashscope", "tei"].map(batch);
 
-        assert_eq!(batches, [512, 1000, 100, 10]);
+        assert_eq!(batches, [512, 1000, 100, 10, 32]);
     }
 
     #[test]
@@ -328,5 +349,9 @@ mod tests {
             Some((NEW_LIMIT, OLD_LIMIT))
         );
         assert_eq!(name("deepseek", "http://h/v1", "m", both), None);
+        assert_eq!(
+            name("nvidia", "http://h/v1", "m", new),
+            Some((NEW_LIMIT, OLD_LIMIT))
+        );
     }
 }

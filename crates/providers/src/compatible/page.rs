@@ -3,9 +3,11 @@
 use domain::Json;
 use testkit::files;
 
+use crate::adapter::EMBEDDING_TOKENS;
+
 use super::{
-    EMBEDDING_BATCH, Fetched, Limit, NEW_LIMIT, OLD_LIMIT, OPENAI, RUNGS, Row, SHORT_ID,
-    steering::Steering, table::TABLE,
+    DIMENSIONS, EMBEDDING_BATCH, Fetched, Limit, NEW_LIMIT, OLD_LIMIT, OPENAI, RUNGS, Row,
+    SHORT_ID, steering::Steering, table::TABLE,
 };
 
 const HEAD: &str = "\
@@ -48,6 +50,9 @@ fn particulars(row: &Row) -> Vec<String> {
         takes_schema_in_json_mode,
         limit,
         embedding_batch,
+        embedding_tokens,
+        dimensions,
+        rerank_batch,
         takes_base64,
         short_ids,
         fetches,
@@ -72,6 +77,12 @@ fn particulars(row: &Row) -> Vec<String> {
     let embedding = default_embedding_model.map(|model| format!("embeds with `{model}`"));
     let batch = (embedding_batch != EMBEDDING_BATCH)
         .then(|| format!("embeds {embedding_batch} texts at once"));
+    let tokens =
+        (embedding_tokens != EMBEDDING_TOKENS).then(|| format!("{embedding_tokens} tokens in all"));
+    let length =
+        (dimensions != DIMENSIONS).then(|| format!("`{DIMENSIONS}` goes out as `{dimensions}`"));
+    let ordered =
+        (rerank_batch != usize::MAX).then(|| format!("puts {rerank_batch} texts in order at once"));
     let base64 = takes_base64.then(|| "vectors in base64".to_owned());
     let ids = (!short_ids.is_empty()).then(|| {
         let models = short_ids
@@ -98,7 +109,7 @@ fn particulars(row: &Row) -> Vec<String> {
         format!("refused: {}", listed(options))
     });
     let told = [dialect, values, beside, streaming, limit, embedding];
-    let more = [batch, base64, ids];
+    let more = [batch, tokens, length, ordered, base64, ids];
     let told = told.into_iter().chain(more).flatten();
     told.chain(fetched).chain(steered).collect()
 }

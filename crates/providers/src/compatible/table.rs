@@ -5,7 +5,7 @@ use domain::Rung;
 use super::{
     FORMLESS, Fetched, Limit, MISTRAL, OPENAIS, PERPLEXITY, Row,
     Steering::{At, Below},
-    UNFORCED, local, row,
+    local, row,
 };
 use crate::responses;
 
@@ -19,6 +19,9 @@ const NAMED_REASONING: &[&str] = &[
     "openai/gpt-5",
     "openai/gpt-6",
 ];
+
+/// How many texts TEI takes in one request of any kind.
+const TEI_BATCH: usize = 32;
 
 /// The hosts, in the order in which a default model is looked for.
 ///
@@ -179,8 +182,10 @@ pub(crate) static TABLE: &[Row] = &[
         "kimi-k2.5",
     ),
     Row {
-        // https://docs.z.ai/api-reference/llm/chat-completion: `tool_choice` can be `auto` alone.
-        rungs: &UNFORCED,
+        // https://docs.z.ai/api-reference/llm/chat-completion: `tool_choice` can be `auto` alone, and the form
+        // `json_object`; that of a schema is passed over without a word
+        // (https://github.com/vectorize-io/hindsight/issues/4491).
+        rungs: &[Rung::JsonMode, Rung::Prompt],
         limit: Limit::Old,
         ..row(
             "zai",
@@ -189,12 +194,18 @@ pub(crate) static TABLE: &[Row] = &[
             "glm-4.5-air",
         )
     },
-    row(
-        "minimax",
-        "https://api.minimax.io/v1",
-        "MINIMAX_API_KEY",
-        "MiniMax-M2",
-    ),
+    Row {
+        // https://platform.minimax.io/docs/api-reference/text-post: `tool_choice` can be `none` or `auto`, and a form is
+        // for `MiniMax-Text-01`; the others pass over one without a word
+        // (https://github.com/MiniMax-AI/MiniMax-M2.5/issues/4).
+        rungs: &[Rung::Prompt],
+        ..row(
+            "minimax",
+            "https://api.minimax.io/v1",
+            "MINIMAX_API_KEY",
+            "MiniMax-M2",
+        )
+    },
     Row {
         short_ids: OPENAIS,
         // https://vercel.com/docs/ai-gateway/models-and-providers/model-fallbacks
@@ -206,12 +217,17 @@ pub(crate) static TABLE: &[Row] = &[
             "openai/gpt-5.4-mini",
         )
     },
-    row(
-        "nvidia",
-        "https://integrate.api.nvidia.com/v1",
-        "NVIDIA_API_KEY",
-        "mistralai/mistral-small-4-119b-2603",
-    ),
+    Row {
+        // https://docs.api.nvidia.com/nim/reference/llm-apis; the newer name is passed over without a word
+        // (https://github.com/simstudioai/sim/pull/5569).
+        limit: Limit::Old,
+        ..row(
+            "nvidia",
+            "https://integrate.api.nvidia.com/v1",
+            "NVIDIA_API_KEY",
+            "mistralai/mistral-small-4-119b-2603",
+        )
+    },
     row(
         "baseten",
         "https://inference.baseten.co/v1",
@@ -270,6 +286,7 @@ pub(crate) static TABLE: &[Row] = &[
     Row {
         // https://console.upstage.ai/api/embeddings
         embedding_batch: 100,
+        embedding_tokens: 204_000,
         ..row(
             "upstage",
             "https://api.upstage.ai/v1",
@@ -352,8 +369,12 @@ pub(crate) static TABLE: &[Row] = &[
     Row {
         // Embeddings alone.
         default_model: None,
-        // https://docs.voyageai.com/reference/embeddings-api
+        // https://docs.voyageai.com/reference/embeddings-api: of some models more tokens, of none fewer.
         embedding_batch: 1000,
+        embedding_tokens: 120_000,
+        dimensions: "output_dimension",
+        // https://docs.voyageai.com/reference/reranker-api
+        rerank_batch: 1000,
         ..row(
             "voyage",
             "https://api.voyageai.com/v1",
@@ -366,8 +387,13 @@ pub(crate) static TABLE: &[Row] = &[
         default_model: None,
         ..row("jina", "https://api.jina.ai/v1", "JINA_API_KEY", "")
     },
-    // Embeddings and reranking alone.
-    local("tei", "http://localhost:8080/v1"),
+    Row {
+        // Embeddings and reranking alone; `--max-client-batch-size`, unless it is told otherwise:
+        // https://huggingface.co/docs/text-embeddings-inference/cli_arguments
+        embedding_batch: TEI_BATCH,
+        rerank_batch: TEI_BATCH,
+        ..local("tei", "http://localhost:8080/v1")
+    },
     Row {
         // https://docs.vllm.ai/en/latest/features/multimodal_inputs
         fetches: &[Fetched::Sound],

@@ -176,6 +176,10 @@ impl Provider for Docling {
         1
     }
 
+    fn embedding_tokens(&self, _: &Target) -> usize {
+        usize::MAX
+    }
+
     async fn generate_images(
         &self,
         target: &Target,
@@ -186,5 +190,9 @@ impl Provider for Docling {
 
     async fn rerank(&self, target: &Target, _: &RerankRequest) -> Result<Reranking, ProviderError> {
         Err(lacks(target, "reranking"))
+    }
+
+    fn rerank_batch(&self, _: &Target) -> usize {
+        usize::MAX
     }
 }

@@ -6,9 +6,11 @@
 
 use domain::{Json, JsonObject};
 
+use crate::call_id;
+
 const MARK: &str = "__thought__";
 /// What ids begin with that the host did not give: made up here, or brought along from another host.
-const FOREIGN: &str = "call_";
+const FOREIGN: &str = call_id::MADE_UP;
 /// What the host takes for the signature of a call that it has not made: `skip_thought_signature_validator`.
 pub(super) const UNSIGNED: &str = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=";
 
@@ -29,10 +31,7 @@ pub(super) fn id(
     signature: Option<&str>,
 ) -> String {
     let own = own.filter(|own| !own.is_empty());
-    let mut id = own.unwrap_or_else(|| match answer {
-        Some(answer) => format!("{FOREIGN}{answer}_{position}"),
-        None => format!("{FOREIGN}{position}"),
-    });
+    let mut id = own.unwrap_or_else(|| call_id::made_up(answer, position));
     if let Some(signature) = signature {
         id += MARK;
         let letters = signature.trim_end_matches('=').chars();
@@ -113,7 +112,7 @@ mod tests {
                 assert!(text.bytes().all(is_letter), "{text}");
             }
         }
-        assert_eq!(id(None, None, 0, None), "call_0");
+        assert_ne!(id(None, None, 0, None), id(None, None, 0, None));
         let foreign = Signed {
             id: None,
             signature: None,

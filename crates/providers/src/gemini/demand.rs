@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::{config, schema};
 use crate::{
     adapter::Demanding,
+    brought,
     openai::{
         joining::{Calls, Joining},
         wrap,
@@ -70,7 +71,7 @@ pub(super) fn worded(target: &Target, request: &ChatRequest) -> Result<Worded, P
     let has_tool_config = config::given(target, TOOL_CONFIG).is_some();
     let has_any_tools = !tools.is_empty() || !clients_tools.is_empty() || has_tool_config;
     let mut reading = Reading {
-        has_tools: !request.tools.is_empty(),
+        has_tools: brought::has_functions(target, request),
         ..Reading::default()
     };
     let mut members = JsonObject::new();

@@ -26,6 +26,11 @@ use crate::{
 
 const API_BASE: &str = "https://api.mistral.ai/v1";
 const KEY_VARIABLE: &str = "MISTRAL_API_KEY";
+/// Whatever their number, texts have 16,384 tokens in all, those that mark their beginnings among them:
+/// <https://github.com/mistralai/client-python/issues/46>.
+const EMBEDDING_TOKENS: usize = 16_000;
+/// So that even texts of a word each leave room for those marks.
+const EMBEDDING_BATCH: usize = 128;
 
 /// The dialect.
 pub(crate) struct Mistral;
@@ -102,9 +107,12 @@ impl Adapter for Mistral {
         OpenAi.embed(&worded(target, options::EMBEDDINGS), request)
     }
 
-    /// The limit is one of tokens, 16,384 in all: that many texts of a page each.
     fn embedding_batch(&self, _: &Target) -> usize {
-        32
+        EMBEDDING_BATCH
+    }
+
+    fn embedding_tokens(&self, _: &Target) -> usize {
+        EMBEDDING_TOKENS
     }
 
     fn embeddings(
@@ -148,7 +156,8 @@ impl Adapter for Mistral {
 
     fn fault(&self, status: u16, body: &[u8]) -> Fault {
         let fault = OpenAi.fault(status, body);
-        let kind = better_kind(status, body).unwrap_or(fault.kind);
+        let better = better_kind(status, body).filter(|_| fault.kind != Kind::Batch);
+        let kind = better.unwrap_or(fault.kind);
         let told: Value = serde_json::from_slice(body).unwrap_or_default();
         // "Field required" says little without the field.
         let words = misplaced(&told).or(fault.words);

@@ -22,7 +22,10 @@ use domain::{
 };
 use serde_json::Value;
 
-use crate::{adapter::lacks, compatible::RUNGS};
+use crate::{
+    adapter::{EMBEDDING_TOKENS, lacks},
+    compatible::RUNGS,
+};
 use model::{Broken, Fail, Model};
 
 /// The provider's name, and its dialect's.
@@ -93,6 +96,10 @@ impl Provider for Offline {
         2048
     }
 
+    fn embedding_tokens(&self, _: &Target) -> usize {
+        EMBEDDING_TOKENS
+    }
+
     async fn generate_images(
         &self,
         target: &Target,
@@ -111,6 +118,10 @@ impl Provider for Offline {
             failing_beside_chats(model, target).await?;
         }
         Ok(rerank::reranking(request))
+    }
+
+    fn rerank_batch(&self, _: &Target) -> usize {
+        usize::MAX
     }
 
     async fn recognize(&self, target: &Target, _: &OcrRequest) -> Result<OcrPages, ProviderError> {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::Reading;
 use crate::{
     assembly::{self, Assembly},
+    call_id,
     count::whole,
     openai::fault,
     wire::Fault,
@@ -51,7 +52,7 @@ pub(super) fn deltas(assembly: &mut Assembly, piece: &Value) -> Result<Vec<Delta
         told.extend(assembly.content(content));
     }
     for given in calls {
-        let call = call(given, assembly.count());
+        let call = call(given, piece, assembly.count());
         told.extend(assembly.call(call)?);
     }
     if piece["done"] == true {
@@ -68,12 +69,15 @@ pub(super) fn deltas(assembly: &mut Assembly, piece: &Value) -> Result<Vec<Delta
     Ok(told)
 }
 
-/// A call, which comes as a whole; of older versions, without an id.
-fn call(call: &Value, number: usize) -> ToolCall {
+/// A call, which comes as a whole; of older versions, without an id. Nothing but its time tells an answer from others.
+fn call(call: &Value, piece: &Value, number: usize) -> ToolCall {
     let function = &call["function"];
     let id = call["id"].as_str().filter(|id| !id.is_empty());
     ToolCall {
-        id: id.map_or_else(|| format!("call_{number}"), str::to_owned),
+        id: id.map_or_else(
+            || call_id::made_up(piece["created_at"].as_str(), number),
+            str::to_owned,
+        ),
         name: function["name"].as_str().unwrap_or_default().to_owned(),
         arguments: match &function["arguments"] {
             Value::Null => "{}".to_owned(),

@@ -84,6 +84,10 @@ impl Adapter for Ollama {
         &RUNGS
     }
 
+    fn obstacle(&self, target: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+        request::obstacle(target, request, rung)
+    }
+
     fn taken(&self, body: &[u8]) -> Taken {
         count::taken(body, answer::usage, &["embeddings"])
     }

@@ -4,11 +4,12 @@ use super::{Reading, message, options};
 use crate::{
     adapter::Manner,
     assembly::{Shape, Wrapped},
+    brought,
     openai::{function::Declared, joining::Calls, wrap},
 };
 use domain::{
     ChatRequest, Json, JsonObject, Rung, ToolMode,
-    seams::{ProviderError, ProviderErrorKind, Target},
+    seams::{BESIDE_TOOLS, ProviderError, ProviderErrorKind, Target},
 };
 
 const FORMAT: &str = "format";
@@ -19,12 +20,13 @@ pub(super) fn body(
     request: &ChatRequest,
     manner: Manner,
 ) -> Result<(JsonObject, Reading), ProviderError> {
+    brought::check(target, request)?;
     let given = options::members(target);
     let tools = tools(request)?;
-    let format = format(request).filter(|_| !given.contains_key(FORMAT));
+    let format = format(target, request).filter(|_| !given.contains_key(FORMAT));
     let reading = Reading {
         shape: Shape {
-            has_tools: tools.is_some(),
+            has_tools: tools.is_some() || brought::functions(target).is_some(),
             calls: match &request.demand {
                 Some(_) => Calls::Beside,
                 None => Calls::Instead,
@@ -53,12 +55,24 @@ pub(super) fn body(
     Ok((body, reading))
 }
 
-/// What holds the answer to the schema. It would keep the model from calling tools, so beside those there is none.
-fn format(request: &ChatRequest) -> Option<Json> {
-    let demand = request
-        .demand
-        .as_ref()
-        .filter(|_| request.tools.is_empty())?;
+/// What keeps a request from being asked on a rung: a form of the answer would keep the model from calling tools.
+pub(super) fn obstacle(target: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+    (rung != Rung::Prompt && may_call(target, request)).then_some(BESIDE_TOOLS)
+}
+
+/// Whether the model is told of tools.
+fn may_call(target: &Target, request: &ChatRequest) -> bool {
+    let choice = request.tool_choice.as_ref();
+    let is_off = choice.is_some_and(|choice| choice.mode == ToolMode::None);
+    brought::has_tools(target, request) && (request.tools.is_empty() || !is_off)
+}
+
+/// What holds the answer to the schema, where that has a place.
+fn format(target: &Target, request: &ChatRequest) -> Option<Json> {
+    let demand = request.demand.as_ref()?;
+    if obstacle(target, request, demand.rung).is_some() {
+        return None;
+    }
     match demand.rung {
         Rung::NativeSchema => Some(demand.schema.clone()),
         // The mode lets objects through alone.

@@ -23,7 +23,10 @@ pub(super) fn generation(reading: &Reading, body: &[u8]) -> Result<Generation, F
     }
     let said = Content::of(message)?;
     let (text, tool_calls) = if reading.has_tools() {
-        (reading.content(said.text), calling::calls(message)?)
+        (
+            reading.content(said.text),
+            calling::calls(message, &answer)?,
+        )
     } else {
         (text(reading, message, said.text)?, Vec::new())
     };

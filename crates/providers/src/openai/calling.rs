@@ -8,7 +8,7 @@ use std::{borrow::Cow, mem};
 use domain::{Delta, ToolCall, ToolCallDelta};
 use serde_json::Value;
 
-use crate::wire::Fault;
+use crate::{call_id, wire::Fault};
 
 /// Above this, calls are no answer.
 const MAX_CALLS: usize = 128;
@@ -77,11 +77,11 @@ fn given(message: &Value) -> Vec<Given<'_>> {
 }
 
 /// The calls of a whole message.
-pub(super) fn calls(message: &Value) -> Result<Vec<ToolCall>, Fault> {
+pub(super) fn calls(message: &Value, answer: &Value) -> Result<Vec<ToolCall>, Fault> {
     let calls = (0..).zip(given(message)).map(|(index, given)| {
         let arguments = given.arguments;
         Ok(ToolCall {
-            id: id(given.id, index),
+            id: id(given.id, answer, index),
             name: named(given.name)?.to_owned(),
             arguments: if arguments.trim().is_empty() && !given.is_custom {
                 NO_ARGUMENTS.to_owned()
@@ -94,9 +94,9 @@ pub(super) fn calls(message: &Value) -> Result<Vec<ToolCall>, Fault> {
 }
 
 /// A result refers to its call by an id, so there is always one.
-fn id(given: &str, index: usize) -> String {
+fn id(given: &str, answer: &Value, index: usize) -> String {
     if given.is_empty() {
-        format!("call_{index}")
+        call_id::made_up(answer["id"].as_str(), index)
     } else {
         given.to_owned()
     }
@@ -131,8 +131,8 @@ struct Call {
 }
 
 impl Calling {
-    /// What a piece of the message adds.
-    pub(super) fn push(&mut self, message: &Value) -> Result<Vec<Delta>, Fault> {
+    /// What a piece of the message adds, which came with a chunk of the `answer`.
+    pub(super) fn push(&mut self, message: &Value, answer: &Value) -> Result<Vec<Delta>, Fault> {
         let mut deltas = Vec::new();
         for given in given(message) {
             let index = match self.find(&given) {
@@ -145,7 +145,7 @@ impl Calling {
                     self.calls.len() - 1
                 }
             };
-            deltas.extend(self.calls[index].take(index, &given));
+            deltas.extend(self.calls[index].take(index, &given, answer));
         }
         Ok(deltas)
     }
@@ -194,7 +194,7 @@ impl Call {
         differs(&self.name, given.name) || (is_named && differs(&self.id, given.id))
     }
 
-    fn take(&mut self, index: usize, given: &Given<'_>) -> Option<Delta> {
+    fn take(&mut self, index: usize, given: &Given<'_>, answer: &Value) -> Option<Delta> {
         self.place = given.place.or(self.place);
         if self.id.is_empty() {
             given.id.clone_into(&mut self.id);
@@ -211,7 +211,7 @@ impl Call {
         }
         Some(Delta::ToolCall(ToolCallDelta {
             index,
-            begins: begins.then(|| (id(&self.id, index), self.name.clone())),
+            begins: begins.then(|| (id(&self.id, answer, index), self.name.clone())),
             arguments: mem::take(&mut self.held),
         }))
     }
@@ -227,9 +227,10 @@ mod tests {
         let mut calls: Vec<(String, String, String)> = Vec::new();
         let mut deltas = Vec::new();
         let told = |fault: Fault| fault.words.unwrap();
+        let answer = serde_json::json!({"id": "a-1"});
         for piece in pieces {
             let message: Value = serde_json::from_str(piece).unwrap();
-            deltas.extend(calling.push(&message).map_err(told)?);
+            deltas.extend(calling.push(&message, &answer).map_err(told)?);
         }
         deltas.extend(calling.finish().map_err(told)?);
         for delta in deltas {
@@ -275,7 +276,10 @@ mod tests {
                 &[
                     r#"{"tool_calls":[{"function":{"name":"f","arguments":{"x":1}}},{"function":{"name":"f","arguments":{"x":2}}}]}"#,
                 ],
-                &[("call_0", "f", "{\"x\":1}"), ("call_1", "f", "{\"x\":2}")],
+                &[
+                    ("call_a-1_0", "f", "{\"x\":1}"),
+                    ("call_a-1_1", "f", "{\"x\":2}"),
+                ],
             ),
             (
                 &[
@@ -299,7 +303,7 @@ mod tests {
                     r#"{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"1"}}]}"#,
                     r#"{"tool_calls":[{"index":0,"function":{"name":"g","arguments":"2"}}]}"#,
                 ],
-                &[("call_0", "f", "1"), ("call_1", "g", "2")],
+                &[("call_a-1_0", "f", "1"), ("call_a-1_1", "g", "2")],
             ),
             (
                 &[
@@ -313,7 +317,7 @@ mod tests {
                     r#"{"function_call":{"name":"f","arguments":""}}"#,
                     r#"{"function_call":{"arguments":"1"}}"#,
                 ],
-                &[("call_0", "f", "1")],
+                &[("call_a-1_0", "f", "1")],
             ),
             (
                 &[r#"{"tool_calls":[{},{"index":1}],"function_call":null}"#],

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::{answer::answer, usage};
 use crate::{
-    compatible, embedding,
+    compatible::{self, DIMENSIONS},
+    embedding,
     wire::{Fault, MAX_BODY_BYTES},
 };
 
 /// The option that says how vectors are written.
 pub(super) const ENCODING: &str = "encoding_format";
-const DIMENSIONS: [&str; 1] = ["dimensions"];
 /// What few models' vectors are longer than.
 const LONG_VECTOR: usize = 4096;
 /// How many bytes a number takes: four in base64, or a dozen digits on a line of its own.
@@ -25,9 +25,25 @@ pub(super) fn wants_base64(target: &Target) -> bool {
     compatible::of(target).takes_base64 && given.is_none_or(|given| given == "base64")
 }
 
+/// What an option is called that the host has another name for: the length of vectors, in its own words as well.
+pub(super) fn renamed<'o>(target: &Target, option: &'o str) -> &'o str {
+    let own = compatible::of(target).dimensions;
+    if option == DIMENSIONS && !target.options.contains_key(own) {
+        own
+    } else {
+        option
+    }
+}
+
+/// The length of vectors that was asked for.
+fn length(target: &Target) -> Option<usize> {
+    let own = compatible::of(target).dimensions;
+    embedding::dimensions(&target.options, &[own, DIMENSIONS])
+}
+
 /// How many texts go out at once: as many as the host takes, and as its answer has room for vectors of.
 pub(super) fn batch(target: &Target) -> usize {
-    let asked = embedding::dimensions(&target.options, &DIMENSIONS);
+    let asked = length(target);
     let bytes = if wants_base64(target) {
         BASE64_BYTES
     } else {
@@ -44,7 +60,7 @@ pub(super) fn embeddings(
     request: &EmbeddingRequest,
     body: &[u8],
 ) -> Result<Embeddings, Fault> {
-    let dimensions = embedding::dimensions(&target.options, &DIMENSIONS);
+    let dimensions = length(target);
     let answer = answer(body)?;
     let items = answer["data"].as_array();
     let items = items.ok_or_else(|| Fault::protocol("the provider's answer has no vectors"))?;

@@ -22,6 +22,18 @@ const CONTEXT_TEXTS: [&str; 12] = [
     "longer than the model's context",
     "reduce the length of the messages",
 ];
+/// How hosts say that texts are too many for one request of embeddings or reranking.
+const BATCH_TEXTS: [&str; 5] = [
+    // Mistral, of late and before.
+    "split into more batches",
+    "too many tokens in batch",
+    // Voyage
+    "tokens per submitted batch",
+    // TEI, and hosts that stand on it
+    "maximum allowed batch size",
+    // OpenAI
+    "tokens per request",
+];
 const CONTEXT_CODES: [&str; 3] = [
     "context_length_exceeded",
     "context_window_exceeded",
@@ -237,6 +249,8 @@ impl Said {
             Some(Kind::UnknownModel)
         } else if speaks_of(&POLICY_TEXTS) {
             Some(Kind::ContentPolicy)
+        } else if speaks_of(&BATCH_TEXTS) {
+            Some(Kind::Batch)
         } else if speaks_of(&CONTEXT_TEXTS) {
             Some(Kind::ContextWindow)
         } else {

@@ -34,6 +34,7 @@ use serde_json::Value;
 
 use crate::{
     adapter::{Adapter, Manner},
+    brought,
     compatible::{self, Fetched},
     count,
     rerank::{self, Form},
@@ -55,6 +56,7 @@ impl Adapter for OpenAi {
         manner: Manner,
     ) -> Result<(WireRequest, Self::Reading), ProviderError> {
         vocabulary::check_count(target, "n", target.options.get("n"))?;
+        brought::check(target, request)?;
         let demand = demand::standing(target, request);
         let (demand, reading) = demand::worded(target, demand.as_deref(), manner);
         let body = request::ChatBody {
@@ -64,7 +66,8 @@ impl Adapter for OpenAi {
             demand: &demand,
         };
         let wire = wire_request("chat/completions", target, &body)?;
-        Ok((wire, reading.beside_tools(!request.tools.is_empty())))
+        let has_tools = brought::has_functions(target, request);
+        Ok((wire, reading.beside_tools(has_tools)))
     }
 
     fn generation(&self, reading: &Self::Reading, body: &[u8]) -> Result<Generation, Fault> {
@@ -132,6 +135,10 @@ impl Adapter for OpenAi {
         embeddings::batch(target)
     }
 
+    fn embedding_tokens(&self, target: &Target) -> usize {
+        compatible::of(target).embedding_tokens
+    }
+
     fn embeddings(
         &self,
         target: &Target,
@@ -177,6 +184,10 @@ impl Adapter for OpenAi {
             instead_of: form.instead_of(),
             ..wire
         })
+    }
+
+    fn rerank_batch(&self, target: &Target) -> usize {
+        compatible::of(target).rerank_batch
     }
 
     fn reranking(

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use domain::Part;
 use serde::Serialize;
 
+use crate::ending;
+
 /// The content of a turn.
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -88,15 +90,22 @@ fn content_part(part: &Part) -> ContentPart<'_> {
     }
 }
 
-/// A name for a document, by its kind.
+/// A name for a document, by its kind: OpenAI reads it by how that ends
+/// (<https://platform.openai.com/docs/guides/pdf-files>).
 pub(crate) fn document_name(url: &str) -> String {
-    let subtype = base64_data(url).map_or("pdf", |(subtype, _)| subtype);
-    let is_ending = subtype.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if is_ending && !subtype.is_empty() {
-        format!("document.{subtype}")
-    } else {
-        "document".to_owned()
-    }
+    let Some(kind) = url.strip_prefix("data:") else {
+        return "document.pdf".to_owned();
+    };
+    let kind = kind.split([';', ',']).next().unwrap_or_default();
+    let ending = ending::of(kind).or_else(|| {
+        let (_, subtype) = kind.split_once('/')?;
+        let is_ending = subtype.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        (is_ending && !subtype.is_empty()).then_some(subtype)
+    });
+    ending.map_or_else(
+        || "document".to_owned(),
+        |ending| format!("document.{ending}"),
+    )
 }
 
 /// The subtype and the text of `data:<type>/<subtype>;base64,<text>`.
@@ -114,5 +123,29 @@ pub(crate) fn sound_format(subtype: &str) -> Cow<'_, str> {
         "mpeg" | "mpeg3" | "x-mpeg" | "mp3" => "mp3".into(),
         "wav" | "x-wav" | "wave" | "vnd.wave" => "wav".into(),
         other => other.strip_prefix("x-").unwrap_or(other).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_documents_name_ends_as_its_kind_does() {
+        let word = "vnd.openxmlformats-officedocument.wordprocessingml.document";
+        for (kind, name) in [
+            ("application/pdf", "document.pdf"),
+            ("text/plain", "document.txt"),
+            ("text/plain;charset=utf-8", "document.txt"),
+            ("application/msword", "document.doc"),
+            (&format!("application/{word}"), "document.docx"),
+            ("application/zip", "document.zip"),
+            ("text/x-python", "document.txt"),
+            ("application/x-unknown", "document"),
+            ("", "document"),
+        ] {
+            assert_eq!(document_name(&format!("data:{kind};base64,AA==")), name);
+        }
+        assert_eq!(document_name("https://h/a"), "document.pdf");
     }
 }

@@ -9,7 +9,7 @@ use serde::{
 };
 
 use super::{
-    embeddings::{ENCODING, wants_base64},
+    embeddings::{ENCODING, renamed, wants_base64},
     function::Call,
     ids,
     parts::Content,
@@ -106,7 +106,9 @@ impl Serialize for EmbeddingBody<'_> {
         if wants_base64(self.target) && !self.target.options.contains_key(ENCODING) {
             body.serialize_entry(ENCODING, "base64")?;
         }
-        serialize_options(&mut body, self.target, "input")?;
+        for (name, value) in options(self.target, "input") {
+            body.serialize_entry(renamed(self.target, name), value)?;
+        }
         body.end()
     }
 }
@@ -122,23 +124,18 @@ impl Serialize for ImageBody<'_> {
         let mut body = serializer.serialize_map(None)?;
         body.serialize_entry("model", &self.target.model)?;
         body.serialize_entry(PROMPT, &self.request.prompt)?;
-        serialize_options(&mut body, self.target, PROMPT)?;
+        for (name, value) in options(self.target, PROMPT) {
+            body.serialize_entry(name, value)?;
+        }
         body.end()
     }
 }
 
 /// All options that are not ours, nor the body's `own`.
-fn serialize_options<M: SerializeMap>(
-    body: &mut M,
-    target: &Target,
-    own: &str,
-) -> Result<(), M::Error> {
-    for (name, value) in &target.options {
-        if name != own && !OURS.contains(&name.as_str()) {
-            body.serialize_entry(name, value)?;
-        }
-    }
-    Ok(())
+fn options<'t>(target: &'t Target, own: &str) -> impl Iterator<Item = (&'t str, &'t Json)> {
+    let options = target.options.iter();
+    let options = options.map(|(name, value)| (name.as_str(), value));
+    options.filter(move |(name, _)| *name != own && !OURS.contains(name))
 }
 
 #[derive(Serialize)]

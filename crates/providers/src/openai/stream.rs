@@ -65,17 +65,17 @@ impl ChunkDecoder {
             self.finish_reason = Some(finish_reason(Some(reason))?);
         }
         self.remarks.take(&chunk, self.message(choice)?);
-        self.deltas(choice)
+        self.deltas(choice, &chunk)
     }
 
-    fn deltas(&mut self, choice: &Value) -> Result<Vec<Delta>, Fault> {
+    fn deltas(&mut self, choice: &Value, chunk: &Value) -> Result<Vec<Delta>, Fault> {
         let message = self.message(choice)?;
         let said = Content::of(message)?;
         let mut has_begun = !said.is_empty();
         let mut text = self.joining.content(&said.text);
         let mut called = Vec::new();
         if self.reading.has_tools() {
-            called = self.calling.push(message)?;
+            called = self.calling.push(message, chunk)?;
             has_begun |= self.calling.is_any();
         } else {
             for (number, arguments) in calls(message) {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Reading;
 use crate::{
+    call_id,
     count::whole,
     openai::{answer::answer, usage::total},
     wire::Fault,
@@ -125,7 +126,7 @@ fn texts(parts: &Value) -> impl Iterator<Item = String> {
 pub(super) fn called(item: &Value, number: usize) -> (String, String) {
     let id = item["call_id"].as_str().or(item["id"].as_str());
     let id = id.filter(|id| !id.is_empty());
-    let id = id.map_or_else(|| format!("call_{number}"), str::to_owned);
+    let id = id.map_or_else(|| call_id::made_up(None, number), str::to_owned);
     (id, item["name"].as_str().unwrap_or_default().to_owned())
 }
 

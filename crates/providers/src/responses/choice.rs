@@ -108,6 +108,15 @@ impl Provider for Choice {
         self.of(target).rungs(target)
     }
 
+    fn obstacle(&self, target: &Target, request: &ChatRequest, rung: Rung) -> Option<&'static str> {
+        self.of_request(target, request)
+            .obstacle(target, request, rung)
+    }
+
+    fn brings_functions(&self, target: &Target) -> Option<&'static str> {
+        self.of(target).brings_functions(target)
+    }
+
     fn reads_as_given(&self, target: &Target, request: &ChatRequest) -> bool {
         self.of_request(target, request)
             .reads_as_given(target, request)
@@ -133,6 +142,10 @@ impl Provider for Choice {
         self.chat.embedding_batch(target)
     }
 
+    fn embedding_tokens(&self, target: &Target) -> usize {
+        self.chat.embedding_tokens(target)
+    }
+
     async fn generate_images(
         &self,
         target: &Target,
@@ -147,6 +160,10 @@ impl Provider for Choice {
         request: &RerankRequest,
     ) -> Result<Reranking, ProviderError> {
         self.chat.rerank(target, request).await
+    }
+
+    fn rerank_batch(&self, target: &Target) -> usize {
+        self.chat.rerank_batch(target)
     }
 
     async fn recognize(

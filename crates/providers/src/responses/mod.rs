@@ -21,7 +21,7 @@ pub(crate) use choice::Choice;
 
 use crate::{
     adapter::{Adapter, Demanding, Manner},
-    compatible, count,
+    brought, compatible, count,
     openai::{OpenAi, demand, fault, parts::base64_data, wire_request},
     vocabulary::{self, Fate, Vocabulary},
     wire::{Fault, Framing, WireRequest},
@@ -93,7 +93,7 @@ impl Adapter for Responses {
         };
         let reading = Reading {
             demanded,
-            has_tools: !request.tools.is_empty(),
+            has_tools: brought::has_functions(target, request),
         };
         Ok((wire_request("responses", target, &body)?, reading))
     }
@@ -146,6 +146,10 @@ impl Adapter for Responses {
 
     fn embedding_batch(&self, target: &Target) -> usize {
         OpenAi.embedding_batch(target)
+    }
+
+    fn embedding_tokens(&self, target: &Target) -> usize {
+        OpenAi.embedding_tokens(target)
     }
 
     fn embeddings(

@@ -119,7 +119,10 @@ impl<'r> Medium<'r> {
         };
         match data.split_once(',') {
             None => Err(self.invalid("is no `data:` URL: there is no comma before its data")),
-            Some((head, data)) if head.ends_with(";base64") && !is_base64(data) => {
+            Some((head, _)) if !head.ends_with(";base64") => {
+                Err(self.invalid("is not base64, as the data of its URL have to be"))
+            }
+            Some((_, data)) if !is_base64(data) => {
                 Err(self.invalid("is not base64, as its URL says"))
             }
             Some(_) => Ok(false),
@@ -369,7 +372,6 @@ mod tests {
             "data:image/png;base64,_-AA\n AAA=\n",
             "data:image/png;base64,iVBO%0ARw%3D%3D",
             "data:text/plain;base64,",
-            "data:text/plain,@@@",
         ];
         let broken = [
             "data:image/png;base64,@@@",
@@ -377,6 +379,8 @@ mod tests {
             "data:image/png;base64,AA=A",
             "data:image/png;base64,\u{e5}",
             "data:image/png;base64",
+            "data:text/plain,hello",
+            "data:,",
         ];
 
         let client = client(&[]);

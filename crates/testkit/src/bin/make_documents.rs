@@ -19,6 +19,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let wanted = sets(arguments.text("set"))?;
     let mut recipes: Vec<_> = wanted.into_iter().flat_map(Recipe::of).collect();
     recipes.retain(|recipe| only.is_empty() || recipe.name == only);
+    if recipes.is_empty() {
+        return Err(format!("`--only {only}`: no document of these sets has this name").into());
+    }
     let bar = ProgressBar::new(recipes.len() as u64);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")?);
     bar.enable_steady_tick(Duration::from_millis(200));

@@ -12,6 +12,7 @@ use crate::{
         ledger::{Entry, Ledger, Shown, Status, elapsed_ms},
         open::Call,
         pieces::Mending,
+        prompt::unsent_media,
         task::Task,
     },
     price::Counted,
@@ -72,7 +73,7 @@ struct Meta<'a> {
     failover: bool,
     #[serde(skip_serializing_if = "is_false")]
     usage_estimated: bool,
-    /// What was left out of the models' options.
+    /// What was left out of the models' options, and what of the input is not what it is called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<&'a str>,
     #[serde(skip_serializing_if = "is_false")]
@@ -163,6 +164,11 @@ pub(super) fn meta(
     let few_shot_count = shown.map_or(0, |shown| shown.entries.len());
     let is_function = matches!(call.task, Task::Function(_));
     let entries = ledger.entries();
+    let input = match &call.task {
+        Task::Function(task) if !entries.is_empty() => task.input.as_ref(),
+        _ => None,
+    };
+    let unsent = input.map(unsent_media).unwrap_or_default();
     Json::of(&Meta {
         beginning,
         model,
@@ -182,7 +188,7 @@ pub(super) fn meta(
         mended: answer.map_or(&[], |answer| &answer.mended),
         failover: answer.is_some_and(|answer| answer.failover),
         usage_estimated: entries.iter().any(Entry::is_estimated),
-        warnings: warnings(&entries),
+        warnings: warnings(&entries, &unsent),
         truncated,
         observer,
         error_type: match ending {
@@ -224,8 +230,7 @@ impl Tried<'_> {
         self.ms = self.ms.max(other.ms);
         self.usage += other.usage;
         self.usage_kinds = self.usage.kinds();
-        self.cost.generation += other.cost.generation;
-        self.cost.platform += other.cost.platform;
+        self.cost += other.cost;
         self.reported_cost = match (self.reported_cost, other.reported_cost) {
             (Some(one), Some(other)) => Some(one + other),
             (one, other) => one.or(other),
@@ -236,8 +241,8 @@ impl Tried<'_> {
 }
 
 /// Each warning once.
-fn warnings(entries: &[Entry]) -> Vec<&str> {
-    let mut warnings: Vec<&str> = Vec::new();
+fn warnings<'a>(entries: &'a [Entry], unsent: &'a [String]) -> Vec<&'a str> {
+    let mut warnings: Vec<&str> = unsent.iter().map(String::as_str).collect();
     for warning in entries.iter().flat_map(|entry| &entry.warnings) {
         if !warnings.contains(&warning.as_str()) {
             warnings.push(warning);

@@ -129,3 +129,49 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_tool_is_held_to_its_schema_if_nothing_of_it_is_lost() {
+    let with = |property: &str| {
+        let schema =
+            format!(r#"{{"type":"object","properties":{{"a":{property}}},"required":["a"]}}"#);
+        Room::beside(None).take(&json(&schema)).is_some()
+    };
+
+    for kept in [
+        r#"{"type":"string","description":"d","enum":["x"],"default":"x"}"#,
+        r#"{"type":["string","null"]}"#,
+        r#"{"type":"array","items":{"type":"integer"},"minItems":1}"#,
+    ] {
+        assert!(with(kept), "{kept}");
+    }
+    for lost in [
+        r#"{"type":"integer","minimum":1}"#,
+        r#"{"type":"string","pattern":"x"}"#,
+        r#"{"type":"array","items":{"type":"integer"},"minItems":2}"#,
+        "{}",
+    ] {
+        assert!(!with(lost), "{lost}");
+    }
+}
+
+#[test]
+fn the_schemas_of_a_request_share_their_room() {
+    let optional = |count: usize| {
+        let properties: Vec<String> = (0..count)
+            .map(|it| format!(r#""p{it}":{{"type":"null"}}"#))
+            .collect();
+        json(&format!(
+            r#"{{"type":"object","properties":{{{}}}}}"#,
+            properties.join(",")
+        ))
+    };
+    let required = json(r#"{"type":"object","properties":{"a":{"type":"null"}},"required":["a"]}"#);
+    let mut room = Room::beside(Some(&optional(10)));
+
+    let taken = [10, 5, 4, 1].map(|count| room.take(&optional(count)).is_some());
+    let further = (0..20).filter(|_| room.take(&required).is_some()).count();
+
+    assert_eq!(taken, [true, false, true, false]);
+    assert_eq!(further, MAX_TOOLS - 2);
+}

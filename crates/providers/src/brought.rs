@@ -1,0 +1,173 @@
+//! Tools that a client brings among the options of a model, in whatever dialect's words.
+
+use domain::{
+    ChatRequest, Json,
+    seams::{ProviderError, Target},
+};
+use serde_json::Value;
+
+use crate::vocabulary::invalid;
+
+const TOOLS: &str = "tools";
+/// The older word for functions.
+const FUNCTIONS: &str = "functions";
+/// Where Converse has them.
+const TOOL_CONFIG: &str = "toolConfig";
+/// How the kinds of Anthropic's tools begin that are run by whoever reads the answer, as functions are.
+const RUN_BY_READER: [&str; 4] = ["bash_", "computer_", "memory_", "text_editor_"];
+/// Where Gemini has functions.
+const DECLARATIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
+
+/// The option that brings functions, which whoever reads the answer is to run, if one does. What hosts run themselves is
+/// no business of anybody's.
+pub(crate) fn functions(target: &Target) -> Option<&'static str> {
+    let brings = |option: &str| {
+        let given = target.options.get(option).map(Json::to_value);
+        let given = given.unwrap_or_default();
+        match option {
+            FUNCTIONS => items(&given).next().is_some(),
+            TOOL_CONFIG => items(&given[TOOLS]).any(|tool| tool["toolSpec"].is_object()),
+            _ => items(&given).any(is_function),
+        }
+    };
+    let mut options = [TOOLS, FUNCTIONS, TOOL_CONFIG].into_iter();
+    options.find(|option| brings(option))
+}
+
+/// Whether a request has tools of its own, or its target's client brings some.
+pub(crate) fn has_tools(target: &Target, request: &ChatRequest) -> bool {
+    !request.tools.is_empty() || has_option(target) || functions(target).is_some()
+}
+
+/// Whether the calls in the answer to a request are for whoever reads it.
+pub(crate) fn has_functions(target: &Target, request: &ChatRequest) -> bool {
+    !request.tools.is_empty() || functions(target).is_some()
+}
+
+/// Refuses tools of both kinds where the dialect has but one place for them.
+pub(crate) fn check(target: &Target, request: &ChatRequest) -> Result<(), ProviderError> {
+    if request.tools.is_empty() || !has_option(target) {
+        return Ok(());
+    }
+    Err(twice(target, TOOLS))
+}
+
+/// The same where only functions have that one place.
+pub(crate) fn check_functions(target: &Target, request: &ChatRequest) -> Result<(), ProviderError> {
+    match functions(target) {
+        Some(option) if !request.tools.is_empty() => Err(twice(target, option)),
+        _ => Ok(()),
+    }
+}
+
+fn twice(target: &Target, option: &str) -> ProviderError {
+    invalid(format!(
+        "the option `{option}` of the model `{}` cannot be used beside the `{TOOLS}` of the request: put them all into the request",
+        target.name
+    ))
+}
+
+fn has_option(target: &Target) -> bool {
+    let given = target.options.get(TOOLS).map(Json::text);
+    given.is_some_and(|given| !matches!(given, "null" | "[]"))
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+fn is_function(tool: &Value) -> bool {
+    match tool["type"].as_str() {
+        Some("function" | "custom") => true,
+        Some(kind) => RUN_BY_READER.iter().any(|it| kind.starts_with(it)),
+        // Anthropic's and Gemini's need no type.
+        None => tool["name"].is_string() || DECLARATIONS.iter().any(|it| tool[it].is_array()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Tool, seams::ProviderErrorKind};
+
+    use super::*;
+    use crate::wire::tests::target;
+
+    fn with(options: &str) -> Target {
+        Target {
+            options: serde_json::from_str(options).unwrap(),
+            ..target("http://localhost")
+        }
+    }
+
+    fn with_tool() -> ChatRequest {
+        let tool = Tool {
+            kind: "function".to_owned(),
+            name: "f".to_owned(),
+            description: None,
+            parameters: None,
+            as_given: Json::null(),
+        };
+        ChatRequest {
+            tools: vec![tool],
+            ..ChatRequest::default()
+        }
+    }
+
+    #[test]
+    fn functions_are_known_in_the_words_of_every_dialect() {
+        let cases = [
+            (
+                r#"{"tools":[{"type":"web_search"},{"type":"function","function":{"name":"f"}}]}"#,
+                Some("tools"),
+            ),
+            (r#"{"tools":[{"type":"custom","name":"f"}]}"#, Some("tools")),
+            (
+                r#"{"tools":[{"name":"f","input_schema":{"type":"object"}}]}"#,
+                Some("tools"),
+            ),
+            (
+                r#"{"tools":[{"functionDeclarations":[{"name":"f"}]}]}"#,
+                Some("tools"),
+            ),
+            (
+                r#"{"tools":[{"type":"bash_20250124","name":"bash"}]}"#,
+                Some("tools"),
+            ),
+            (r#"{"functions":[{"name":"f"}]}"#, Some("functions")),
+            (
+                r#"{"toolConfig":{"tools":[{"toolSpec":{"name":"f"}}]}}"#,
+                Some("toolConfig"),
+            ),
+            ("{}", None),
+            (r#"{"tools":null}"#, None),
+            (r#"{"tools":[],"functions":[]}"#, None),
+            (
+                r#"{"tools":[{"type":"web_search_20250305","name":"web_search"}]}"#,
+                None,
+            ),
+            (r#"{"tools":[{"googleSearch":{}}]}"#, None),
+            (
+                r#"{"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}}}"#,
+                None,
+            ),
+            (r#"{"tools":"f"}"#, None),
+        ];
+
+        for (options, expected) in cases {
+            assert_eq!(functions(&with(options)), expected, "{options}");
+        }
+    }
+
+    #[test]
+    fn tools_of_the_options_and_of_the_request_are_too_many() {
+        let tools = r#"{"tools":[{"type":"web_search"}]}"#;
+
+        let refused = check(&with(tools), &with_tool()).unwrap_err();
+
+        assert_eq!(refused.kind, ProviderErrorKind::Invalid);
+        assert!(refused.reason.contains("`tools`"), "{}", refused.reason);
+        assert!(check(&with(tools), &ChatRequest::default()).is_ok());
+        assert!(check(&with(r#"{"tools":[]}"#), &with_tool()).is_ok());
+        assert!(check(&with("{}"), &with_tool()).is_ok());
+    }
+}
