@@ -14,7 +14,7 @@ use domain::{
 use futures_util::stream;
 
 use crate::{
-    brought, count, reading, vocabulary,
+    brought, compatible, count, reading, vocabulary,
     wire::{
         Client, Event, EventStream, Fault, Framing, Grant, Head, Opened, Turns, WireAnswer,
         WireRequest, left_out_headers,
@@ -339,6 +339,19 @@ impl<A: Adapter> HttpProvider<A> {
         Self { adapter, client }
     }
 
+    /// Whether the target can be asked, as far as that is known without asking. Whatever the dialect, no option leads to
+    /// another model than the one that was chosen.
+    fn check_adapter(&self, target: &Target) -> Result<(), ProviderError> {
+        compatible::check_model(target)?;
+        self.adapter.check(target)
+    }
+
+    /// The same of the tools of a request.
+    fn check_tools(target: &Target, request: &ChatRequest) -> Result<(), ProviderError> {
+        let mut tools = request.tools.iter().map(|tool| tool.as_given.to_value());
+        tools.try_for_each(|tool| compatible::check_tool(target, &tool))
+    }
+
     /// Reads a whole answer: its value by `read` if its status is a good one, else its fault.
     fn read<T>(
         &self,
@@ -521,7 +534,8 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         target: &Target,
         request: &ChatRequest,
     ) -> Result<Generation, ProviderError> {
-        self.adapter.check(target)?;
+        self.check_adapter(target)?;
+        Self::check_tools(target, request)?;
         let request = self.with_media(target, request).await?;
         let mut turns = Turns::of(&self.client, target);
         loop {
@@ -538,7 +552,8 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         target: &Target,
         request: &ChatRequest,
     ) -> Result<Deltas, ProviderError> {
-        self.adapter.check(target)?;
+        self.check_adapter(target)?;
+        Self::check_tools(target, request)?;
         let request = self.with_media(target, request).await?;
         let mut turns = Turns::of(&self.client, target);
         loop {
@@ -573,7 +588,7 @@ impl<A: Adapter> Provider for HttpProvider<A> {
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
-        self.adapter.check(target)?;
+        self.check_adapter(target)?;
         self.client.check(&*self.adapter.settled(target)?)
     }
 
@@ -582,7 +597,7 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         target: &Target,
         request: &EmbeddingRequest,
     ) -> Result<Embeddings, ProviderError> {
-        self.adapter.check(target)?;
+        self.check_adapter(target)?;
         let word = |target: &Target| self.adapter.embed(target, request);
         let read = |target: &Target, body: &[u8]| self.adapter.embeddings(target, request, body);
         self.exchange(target, word, read).await
@@ -601,7 +616,7 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         target: &Target,
         request: &ImageRequest,
     ) -> Result<Images, ProviderError> {
-        self.adapter.check(target)?;
+        self.check_adapter(target)?;
         let request = &*self.with_drawn(target, request).await?;
         let word = |target: &Target| self.adapter.image_request(target, request);
         let read = |target: &Target, body: &[u8]| self.adapter.images(target, request, body);
@@ -613,7 +628,7 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         target: &Target,
         request: &RerankRequest,
     ) -> Result<Reranking, ProviderError> {
-        self.adapter.check(target)?;
+        self.check_adapter(target)?;
         let word = |target: &Target| self.adapter.rerank(target, request);
         let read = |target: &Target, body: &[u8]| self.adapter.reranking(target, request, body);
         self.exchange(target, word, read).await
@@ -628,7 +643,7 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         target: &Target,
         request: &OcrRequest,
     ) -> Result<OcrPages, ProviderError> {
-        self.adapter.check(target)?;
+        self.check_adapter(target)?;
         let refusal = match self.ocr_once(target, request).await {
             Ok(pages) => return Ok(pages),
             Err(refusal) => refusal,

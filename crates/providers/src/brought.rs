@@ -13,6 +13,8 @@ const TOOLS: &str = "tools";
 const FUNCTIONS: &str = "functions";
 /// Where Converse has them.
 const TOOL_CONFIG: &str = "toolConfig";
+/// Where Converse has what it passes on to the model.
+const MORE_FIELDS: &str = "additionalModelRequestFields";
 /// How the kinds of Anthropic's tools begin that are run by whoever reads the answer, as functions are.
 const RUN_BY_READER: [&str; 4] = ["bash_", "computer_", "memory_", "text_editor_"];
 /// Where Gemini has functions.
@@ -26,11 +28,12 @@ pub(crate) fn functions(target: &Target) -> Option<&'static str> {
         let given = given.unwrap_or_default();
         match option {
             FUNCTIONS => items(&given).next().is_some(),
+            MORE_FIELDS => items(&given[TOOLS]).any(is_function),
             TOOL_CONFIG => items(&given[TOOLS]).any(|tool| tool["toolSpec"].is_object()),
             _ => items(&given).any(is_function),
         }
     };
-    let mut options = [TOOLS, FUNCTIONS, TOOL_CONFIG].into_iter();
+    let mut options = [TOOLS, FUNCTIONS, TOOL_CONFIG, MORE_FIELDS].into_iter();
     options.find(|option| brings(option))
 }
 
@@ -137,6 +140,10 @@ mod tests {
             (
                 r#"{"toolConfig":{"tools":[{"toolSpec":{"name":"f"}}]}}"#,
                 Some("toolConfig"),
+            ),
+            (
+                r#"{"additionalModelRequestFields":{"tools":[{"name":"f","input_schema":{}}]}}"#,
+                Some("additionalModelRequestFields"),
             ),
             ("{}", None),
             (r#"{"tools":null}"#, None),

@@ -11,7 +11,7 @@ use domain::{Json, Rung, seams::Target};
 
 use steering::Steering;
 
-pub(crate) use steering::check_model;
+pub(crate) use steering::{check_model, check_tool};
 pub(crate) use table::TABLE;
 
 use crate::{adapter::EMBEDDING_TOKENS, azure};

@@ -17,6 +17,10 @@ pub(crate) enum Steering {
     Below(&'static str),
 }
 
+const TOOLS: &str = "tools";
+/// Where Anthropic itself is told to (<https://platform.claude.com/docs/en/api/messages>).
+const ANTHROPIC: (&str, &[Steering]) = ("anthropic", &[Steering::At("fallbacks")]);
+
 /// Refuses an option by which the host would ask another model.
 pub(crate) fn check_model(target: &Target) -> Result<(), ProviderError> {
     let steers = |steering: &Steering| {
@@ -27,19 +31,39 @@ pub(crate) fn check_model(target: &Target) -> Result<(), ProviderError> {
         let value = value_at(target, path)?;
         names_others(&value, &target.model).then_some(path)
     };
-    let Some(path) = of(target).iter().find_map(steers) else {
-        return Ok(());
-    };
-    let option = path.replace('/', ".");
+    if let Some(path) = of(target).iter().find_map(steers) {
+        return Err(refused(target, &path.replace('/', ".")));
+    }
+    let tools = value_at(target, TOOLS).unwrap_or_default();
+    let mut tools = tools.as_array().into_iter().flatten();
+    tools.try_for_each(|tool| check_tool(target, tool))
+}
+
+/// Refuses a tool by which the host would ask another model: an adviser, a panel. What the caller runs himself says nothing to
+/// the host of models.
+pub(crate) fn check_tool(target: &Target, tool: &Value) -> Result<(), ProviderError> {
+    let is_run_by_host = tool["type"]
+        .as_str()
+        .is_some_and(|kind| !matches!(kind, "function" | "custom"));
+    if is_run_by_host && is_below(tool, &target.model) {
+        return Err(refused(target, TOOLS));
+    }
+    Ok(())
+}
+
+fn refused(target: &Target, option: &str) -> ProviderError {
     let reason = format!(
         "the option `{option}` cannot be used with the model `{}`: by it the host would ask other models; to fall back on them, ask for a list of models",
         target.name
     );
-    Err(ProviderError::new(Kind::Invalid, reason))
+    ProviderError::new(Kind::Invalid, reason)
 }
 
 /// What is known of a target's host, by its name or its address.
 fn of(target: &Target) -> &'static [Steering] {
+    if target.provider == ANTHROPIC.0 {
+        return ANTHROPIC.1;
+    }
     let origin = |api_base: &str| Url::parse(api_base).map(|url| url.origin()).ok();
     let own = target.api_base.as_deref().and_then(origin);
     let mut steered = TABLE.iter().filter(|row| !row.steering.is_empty());
@@ -141,6 +165,24 @@ mod tests {
                 r#"{"fallbacks":[{"a":["b"]}]}"#,
                 "fallbacks",
             ),
+            (
+                "openrouter",
+                router,
+                r#"{"tools":[{"type":"openrouter:advisor","parameters":{"model":"a/b"}}]}"#,
+                "tools",
+            ),
+            (
+                "anthropic",
+                "https://api.anthropic.com",
+                r#"{"tools":[{"type":"advisor_20260301","name":"advisor","model":"claude-opus-5"}]}"#,
+                "tools",
+            ),
+            (
+                "anthropic",
+                "https://api.anthropic.com",
+                r#"{"fallbacks":[{"model":"claude-opus-5"}]}"#,
+                "fallbacks",
+            ),
         ];
 
         for (provider, api_base, options, named) in cases {
@@ -178,6 +220,11 @@ mod tests {
                 r#"{"models":["a"]}"#,
             ),
             ("mine", "nonsense", r#"{"models":["a"]}"#),
+            (
+                "openrouter",
+                router,
+                r#"{"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"model":{"enum":["a"]}}}}},{"name":"g","input_schema":{"properties":{"model":{"const":"a"}}}},{"type":"openrouter:web_search"}]}"#,
+            ),
         ];
 
         for (provider, api_base, options) in cases {

@@ -105,7 +105,13 @@ pub(crate) static TABLE: &[Row] = &[
         // https://openrouter.ai/docs/features/multimodal/pdfs
         fetches: &[Fetched::Documents],
         // https://openrouter.ai/docs/guides/routing/model-fallbacks, https://openrouter.ai/docs/features/presets
-        steering: &[At("models"), At("route"), At("preset"), Below("plugins")],
+        steering: &[
+            At("models"),
+            At("route"),
+            At("preset"),
+            At("fallbacks"),
+            Below("plugins"),
+        ],
         ..row(
             "openrouter",
             "https://openrouter.ai/api/v1",

@@ -103,7 +103,6 @@ impl Adapter for OpenAi {
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
-        compatible::check_model(target)?;
         address(target)?;
         let given = |name: &str| target.options.get(name).filter(|value| !value.is_null());
         if given("audio").is_some() {

@@ -127,7 +127,6 @@ impl Adapter for Responses {
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
-        compatible::check_model(target)?;
         vocabulary::check(target, VOCABULARY)
     }
 
