@@ -11,6 +11,7 @@ mod protocol;
 mod reader;
 mod sandbox;
 mod settings;
+mod whole;
 mod worker;
 
 pub use local::LocalDocuments;

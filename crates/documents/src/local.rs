@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::{
-    Document, DocumentFault, Json, OcrImage, OcrPage, OcrPages, OcrRequest, Usage,
+    Document, DocumentFault, DocumentKind, OcrPages, OcrRequest,
     seams::{Documents, PagePicture, ProviderError, ProviderErrorKind as Kind},
 };
 use tokio::{
@@ -25,9 +25,14 @@ use crate::{
     process::{Failure, Process},
     protocol::Bounds,
     reader::{Limits, ReadPage, Unreadable, Wanted},
-    settings,
+    settings, whole,
 };
 
+/// Seconds of processor time that a look at a page may take: the densest take one.
+const OWN_SECONDS: u64 = 10;
+/// Seconds of processor time that a page may take beside its recognition: the largest pictures take three to be decoded, and
+/// three for each of four turns that may have to be tried.
+const CLEANING_SECONDS: u64 = 20;
 /// What is left of a document is worth another process when it would take one alone longer than this.
 const WORTH_ANOTHER: Duration = Duration::from_millis(300);
 /// The long side of a page that is shown to a model: what most of them look at.
@@ -45,6 +50,9 @@ struct Engine {
     /// How many pages are read at once. Whoever has read one waits behind the others before the next: a long document
     /// does not hold up a short one.
     pages: Semaphore,
+    /// How many pages are recognised at once. That takes seconds: those who wait for it wait apart, and no page with text waits
+    /// behind them.
+    recognitions: Semaphore,
     lanes: usize,
     /// How many documents are read or wait.
     documents: Semaphore,
@@ -73,12 +81,15 @@ impl LocalDocuments {
             },
             bounds: Bounds {
                 memory: options.worker_memory_mib.saturating_mul(1024 * 1024),
+                own_seconds: page_timeout.as_secs().clamp(1, OWN_SECONDS),
+                cleaning_seconds: page_timeout.as_secs().clamp(1, CLEANING_SECONDS),
                 page_seconds: page_timeout.as_secs().max(1),
                 tesseract,
             },
             languages: options.languages.clone(),
             page_timeout,
             pages: Semaphore::new(lanes),
+            recognitions: Semaphore::new(lanes),
             lanes,
             documents: Semaphore::new(options.queue.max(1)),
         }))
@@ -147,6 +158,12 @@ impl Engine {
         turn.expect("the semaphore is never closed")
     }
 
+    /// One's turn to have a page recognised.
+    async fn recognition(&self) -> SemaphorePermit<'_> {
+        let turn = self.recognitions.acquire().await;
+        turn.expect("the semaphore is never closed")
+    }
+
     async fn open(&self, document: &Document) -> Result<Process, Failure> {
         Process::open(document, &self.limits, &self.bounds).await
     }
@@ -194,7 +211,7 @@ impl Engine {
             }
         }
         pages.sort_by_key(|page: &ReadPage| page.page.index);
-        Ok(whole(&job.wanted, pages))
+        Ok(whole::of(&job.wanted, pages))
     }
 
     /// The pages that are wanted, all if none are named.
@@ -258,8 +275,14 @@ impl Job {
         let engine = &*self.engine;
         let mut read = Vec::new();
         let mut process = process;
+        // Nobody has to look at a picture to know that it has no text.
+        let is_picture = self.request.document.kind != DocumentKind::Pdf;
         loop {
-            let _turn = engine.turn().await;
+            let turn = if is_picture {
+                engine.recognition().await
+            } else {
+                engine.turn().await
+            };
             let taken = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&index) = self.indices.get(taken) else {
                 return Ok(read);
@@ -269,64 +292,41 @@ impl Job {
                 Some(open) => open,
                 None => process.insert(engine.open(&self.request.document).await.map_err(told)?),
             };
+            let (wanted, within) = (&self.wanted, engine.page_timeout);
             let began = Instant::now();
-            let page = open.read(index, &self.wanted, engine.page_timeout).await;
-            read.push(page.map_err(told)?);
+            let seen = if is_picture {
+                None
+            } else {
+                let seen = open.read(index, wanted, within).await;
+                seen.map_err(told)?
+            };
+            let mut worked = began.elapsed();
+            let (page, _turn) = match (seen, is_picture) {
+                (Some(page), _) => (page, turn),
+                (None, is_picture) => {
+                    let turn = if is_picture {
+                        turn
+                    } else {
+                        drop(turn);
+                        engine.recognition().await
+                    };
+                    let began = Instant::now();
+                    let within = within.saturating_sub(worked);
+                    let page = open.recognise(index, wanted, within).await;
+                    worked += began.elapsed();
+                    (page.map_err(told)?, turn)
+                }
+            };
+            read.push(page);
             self.request.progress.advance();
             let left = self.indices.len().saturating_sub(taken + 1);
             let left = u32::try_from(left).unwrap_or(u32::MAX);
-            let is_worth_it = began.elapsed().saturating_mul(left) > WORTH_ANOTHER;
+            let is_worth_it = worked.saturating_mul(left) > WORTH_ANOTHER;
             if let Some(more) = more.take_if(|_| is_worth_it) {
                 // With nobody to hear it, the document is done with.
                 let _ = more.send(());
             }
         }
-    }
-}
-
-/// The answer, with the pictures counted over all pages.
-fn whole(wanted: &Wanted, pages: Vec<ReadPage>) -> OcrPages {
-    let applied_settings = settings::applied(wanted, &pages);
-    let mut before = 0;
-    let pages: Vec<OcrPage> = pages
-        .into_iter()
-        .map(|read| {
-            let mut page = read.page;
-            let images = page.images.len();
-            if before > 0 {
-                renumber(&mut page, before);
-            }
-            before += images;
-            page
-        })
-        .collect();
-    let count = Usage {
-        pages: pages.len() as u64,
-        ..Usage::default()
-    };
-    OcrPages {
-        pages,
-        applied_settings,
-        usage: Some(count.into()),
-    }
-}
-
-/// Gives the pictures of a page the numbers that follow those of the pages before.
-fn renumber(page: &mut OcrPage, before: usize) {
-    // From the last to the first, so that no new name is taken for an old one.
-    for (index, image) in page.images.iter_mut().enumerate().rev() {
-        let extension = image.id.rsplit('.').next().unwrap_or_default();
-        let id = format!("img-{}.{extension}", before + index);
-        let (mark, other) = (OcrImage::mark(&image.id), OcrImage::mark(&id));
-        page.markdown = page.markdown.replace(&mark, &other);
-        for element in &mut page.elements {
-            if let Some(value) = element.data.get_mut("image_id")
-                && value.to_value() == image.id.as_str()
-            {
-                *value = Json::of(&id);
-            }
-        }
-        image.id = id;
     }
 }
 

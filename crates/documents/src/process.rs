@@ -111,14 +111,29 @@ impl Process {
         self.pages
     }
 
-    /// What stands on a page.
+    /// What stands on a page; `None` where it has to be recognised.
     pub(crate) async fn read(
         &mut self,
         index: u32,
         wanted: &Wanted,
         within: Duration,
-    ) -> Answered<ReadPage> {
+    ) -> Answered<Option<ReadPage>> {
         let order = Order::Read(index, Box::new(wanted.clone()));
+        match self.order(&order, within).await? {
+            Reply::Read(page) => Ok(Some(*page)),
+            Reply::Recognise => Ok(None),
+            reply => Err(self.nonsense(&reply)),
+        }
+    }
+
+    /// What stands on a page by its looks.
+    pub(crate) async fn recognise(
+        &mut self,
+        index: u32,
+        wanted: &Wanted,
+        within: Duration,
+    ) -> Answered<ReadPage> {
+        let order = Order::Recognise(index, Box::new(wanted.clone()));
         match self.order(&order, within).await? {
             Reply::Read(page) => Ok(*page),
             reply => Err(self.nonsense(&reply)),
@@ -174,11 +189,12 @@ impl Process {
             .ok()
             .and_then(Result::ok)
             .and_then(|status: ExitStatus| status.signal());
-        if signal == Some(Signal::XCPU.as_raw()) {
-            return late();
-        }
-        let words = "the document could not be processed within limits".to_owned();
-        Failure::Broken(DocumentFault::Rejected, words)
+        let words = if signal == Some(Signal::XCPU.as_raw()) {
+            "it takes more work than any document needs"
+        } else {
+            "the document could not be processed within limits"
+        };
+        Failure::Broken(DocumentFault::Rejected, words.to_owned())
     }
 
     fn nonsense(&self, reply: &Reply) -> Failure {

@@ -29,7 +29,11 @@ pub(crate) struct Open {
 pub(crate) struct Bounds {
     /// Bytes of address space.
     pub(crate) memory: u64,
-    /// Seconds of processor time for one page.
+    /// Seconds of processor time to open a document, and to look at a page.
+    pub(crate) own_seconds: u64,
+    /// Seconds of processor time to draw and clean a page that is recognised.
+    pub(crate) cleaning_seconds: u64,
+    /// Seconds of processor time for what it starts to recognise a page.
     pub(crate) page_seconds: u64,
     /// The program that recognises pages, if it is installed.
     pub(crate) tesseract: Option<PathBuf>,
@@ -38,8 +42,10 @@ pub(crate) struct Bounds {
 /// What the server says then, any number of times.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
-    /// Read a page.
+    /// Read a page, if it can be read by its text.
     Read(u32, Box<Wanted>),
+    /// Read a page by its looks: one that was said to be recognised, or a picture.
+    Recognise(u32, Box<Wanted>),
     /// Show a page, its long side so many pixels at most.
     Show(u32, u32),
 }
@@ -51,6 +57,8 @@ pub(crate) enum Reply {
     Opened(u32, Walls),
     /// A page, read.
     Read(Box<ReadPage>),
+    /// The page has to be recognised, which takes long: in its turn.
+    Recognise,
     /// A page, shown: the PNG follows in a frame of its own.
     Shown(Dimensions),
     /// It cannot be done.

@@ -1,14 +1,14 @@
 //! What a process that reads may take and reach (`ocr.md` 3). It sets its own bounds before it has seen a byte of the
 //! document.
 
-use std::{io, path::Path};
+use std::{io, path::Path, process::Child, sync::OnceLock};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
 };
 use rustix::{
-    process::{Resource, Rlimit, getrlimit, nice, setrlimit},
+    process::{Pid, Resource, Rlimit, getrlimit, nice, prlimit, setrlimit},
     time::{ClockId, clock_gettime},
 };
 
@@ -18,6 +18,8 @@ use crate::protocol::{Bounds, Walls};
 const FILES: u64 = 64;
 /// Behind everybody who waits for an answer.
 const NICENESS: i32 = 5;
+/// How long what this process starts may work.
+static CHILD_SECONDS: OnceLock<u64> = OnceLock::new();
 /// Where programs and what they need are installed.
 const INSTALLED: [&str; 9] = [
     "/usr",
@@ -33,6 +35,7 @@ const INSTALLED: [&str; 9] = [
 
 /// Bounds this process for good.
 pub(crate) fn enter(bounds: &Bounds) -> io::Result<Walls> {
+    let _ = CHILD_SECONDS.set(bounds.page_seconds);
     limit(Resource::As, bounds.memory)?;
     limit(Resource::Nofile, FILES)?;
     limit(Resource::Core, 0)?;
@@ -61,6 +64,21 @@ pub(crate) fn allow_time(seconds: u64) -> io::Result<()> {
         maximum: getrlimit(Resource::Cpu).maximum,
     };
     Ok(setrlimit(Resource::Cpu, limit)?)
+}
+
+/// Lets what this process has started work for as long as a page may take: a process is born with what its parent is allowed,
+/// which is meant for the parent's own work.
+pub(crate) fn allow_child(child: &Child) -> io::Result<()> {
+    let Some(seconds) = CHILD_SECONDS.get() else {
+        return Ok(());
+    };
+    let limit = Rlimit {
+        current: Some(seconds + 1),
+        maximum: getrlimit(Resource::Cpu).maximum,
+    };
+    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    prlimit(id, Resource::Cpu, limit)?;
+    Ok(())
 }
 
 /// No network, nothing to write, nothing to read but what is installed: keys and data are out of reach.

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use crate::{
     protocol::{self, Open, Order, Reply},
-    reader::{Reader, Unreadable},
+    reader::{ReadPage, Reader, Unreadable},
     sandbox,
 };
 
@@ -27,17 +27,28 @@ fn serve(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     } = serde_json::from_slice(&open)?;
     let walls = sandbox::enter(&bounds)?;
     let content = protocol::read(from)?.unwrap_or_default();
-    sandbox::allow_time(bounds.page_seconds)?;
+    sandbox::allow_time(bounds.own_seconds)?;
     let mut reader = match Reader::open(kind, content, &limits) {
         Ok(reader) => reader,
         Err(fault) => return say(to, &Reply::Unreadable(fault)),
     };
     say(to, &Reply::Opened(reader.page_count(), walls))?;
     while let Some(order) = protocol::read(from)? {
-        sandbox::allow_time(bounds.page_seconds)?;
-        match serde_json::from_slice(&order)? {
+        let order = serde_json::from_slice(&order)?;
+        sandbox::allow_time(match order {
+            Order::Recognise(..) => bounds.cleaning_seconds,
+            Order::Read(..) | Order::Show(..) => bounds.own_seconds,
+        })?;
+        match order {
             Order::Read(index, wanted) => {
-                let read = reader.read(index, &wanted);
+                let seen = reader.look(index, &wanted);
+                let reply = |page: Option<ReadPage>| {
+                    page.map_or(Reply::Recognise, |page| Reply::Read(Box::new(page)))
+                };
+                say(to, &of(seen, reply))?;
+            }
+            Order::Recognise(index, wanted) => {
+                let read = reader.recognise(index, &wanted);
                 say(to, &of(read, |page| Reply::Read(Box::new(page))))?;
             }
             Order::Show(index, long_side) => match reader.picture(index, long_side) {

@@ -86,9 +86,15 @@ pub struct Fault {
 impl Fault {
     /// A fault below `root`.
     pub fn new(root: &str, invalid: &Invalid) -> Self {
-        let steps = std::iter::once(root.to_owned()).chain(invalid.path.iter().cloned());
+        let step = |name: &String| match name.parse() {
+            Ok(index) => Step::Index(index),
+            Err(_) => Step::Name(name.clone()),
+        };
+        let steps = invalid.path.iter().map(step);
         Self {
-            loc: steps.map(Step::Name).collect(),
+            loc: std::iter::once(Step::Name(root.to_owned()))
+                .chain(steps)
+                .collect(),
             msg: invalid.message.clone(),
             slug: invalid.slug.to_owned(),
         }

@@ -34,6 +34,13 @@ const MAX_IMAGES: usize = 2_000;
 /// What is thicker than this many points is a shade or a bar, and no rule.
 const RULE_POINTS: f32 = 3.0;
 
+/// Of which size, in points, a path may be a bullet, and how far it may be from a square.
+const DOT_POINTS: (f32, f32) = (1.0, 10.0);
+const DOT_SKEW: f64 = 1.25;
+
+/// A page with more small paths is a drawing.
+const MAX_DOTS: usize = 2_000;
+
 /// How bold a glyph is: how thick its strokes are, in thousandths of its size; kept, as it takes its outline to know.
 pub(super) type Strokes = HashMap<GlyphIdentifier, f32>;
 
@@ -54,13 +61,18 @@ pub(super) fn of<'a>(
         page.xref(),
         opened.settings.clone(),
     );
+    let point = raster.dpi as f32 / 72.0;
     let mut collector = Collector {
         ink: Ink::default(),
         clips: vec![frame],
         frame,
         strokes: &mut opened.strokes,
         exports,
-        rule: RULE_POINTS * raster.dpi as f32 / 72.0,
+        rule: RULE_POINTS * point,
+        dot: (
+            f64::from(DOT_POINTS.0 * point),
+            f64::from(DOT_POINTS.1 * point),
+        ),
     };
     interpret_page(page, &mut context, &mut collector);
     collector.ink
@@ -75,6 +87,8 @@ struct Collector<'s> {
     exports: Exports,
     /// The thickest rule, in pixels.
     rule: f32,
+    /// The smallest and the largest dot.
+    dot: (f64, f64),
 }
 
 impl Collector<'_> {
@@ -102,6 +116,21 @@ impl Collector<'_> {
             .strokes
             .entry(outline.identifier())
             .or_insert_with(|| thickness(&outline.outline()))
+    }
+
+    fn add_dot(&mut self, rect: Rect) {
+        let (short, long) = (
+            rect.width().min(rect.height()),
+            rect.width().max(rect.height()),
+        );
+        if short >= self.dot.0
+            && long <= self.dot.1
+            && long <= DOT_SKEW * short
+            && self.clip().contains(rect.center())
+            && self.ink.dots.len() < MAX_DOTS
+        {
+            self.ink.dots.push(place(rect));
+        }
     }
 
     fn add_rule(&mut self, rect: Rect) {
@@ -165,6 +194,10 @@ impl<'a> Device<'a> for Collector<'_> {
         if self.ink.rules.len() >= MAX_RULES {
             return;
         }
+        let bounds = props.transform.transform_rect_bbox(path.bounding_box());
+        if !matches!(draw_mode, DrawMode::Invisible) {
+            self.add_dot(bounds);
+        }
         match draw_mode {
             DrawMode::Stroke(stroke) => self.add_lines(path, props.transform, stroke.line_width),
             DrawMode::FillAndStroke(_, stroke) => {
@@ -172,7 +205,6 @@ impl<'a> Device<'a> for Collector<'_> {
             }
             DrawMode::Fill(_) => {
                 // A line is often drawn as a thin rectangle.
-                let bounds = props.transform.transform_rect_bbox(path.bounding_box());
                 if bounds.width().min(bounds.height()) <= f64::from(self.rule) {
                     self.add_rect(bounds);
                 }
@@ -186,8 +218,12 @@ impl<'a> Device<'a> for Collector<'_> {
             return;
         }
         self.ink.paths += 1;
+        let bounds = props.transform.transform_rect_bbox(*rect);
         match draw_mode {
-            DrawMode::Fill(_) => self.add_rect(props.transform.transform_rect_bbox(*rect)),
+            DrawMode::Fill(_) => {
+                self.add_dot(bounds);
+                self.add_rect(bounds);
+            }
             DrawMode::Stroke(stroke) | DrawMode::FillAndStroke(_, stroke) => {
                 self.add_lines(&rect.to_path(0.1), props.transform, stroke.line_width);
             }

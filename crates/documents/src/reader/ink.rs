@@ -65,6 +65,8 @@ pub(super) struct Ink {
     pub glyphs: Vec<Glyph>,
     /// Thin straight lines, level or upright.
     pub rules: Vec<Bbox>,
+    /// Small paths as wide as they are high: bullets, where they stand before a line.
+    pub dots: Vec<Bbox>,
     /// Coloured rectangles.
     pub shades: Vec<Bbox>,
     /// In the order in which they are drawn.

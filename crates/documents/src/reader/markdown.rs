@@ -69,7 +69,11 @@ fn written(
             return Some((Kind::Item, item));
         }
         (Detail::None, Label::Code) => fenced(text),
-        (Detail::None, _) => escaped_start(&escaped(text)),
+        (Detail::None, _) => {
+            // Two blanks at the end of a line keep it; each may begin like markup.
+            let lines = text.split('\n').map(|line| escaped_start(&escaped(line)));
+            lines.collect::<Vec<_>>().join("  \n")
+        }
     };
     (!written.is_empty()).then_some((Kind::Other, written))
 }
@@ -272,6 +276,17 @@ mod tests {
         ] {
             assert_eq!(markdown(&[block(Label::Text, Detail::None, text)]), written);
         }
+    }
+
+    #[test]
+    fn lines_that_end_where_they_were_ended_stay_lines() {
+        let poem = block(
+            Label::Text,
+            Detail::None,
+            "Roses are red,\n- violets are blue",
+        );
+
+        assert_eq!(markdown(&[poem]), "Roses are red,  \n\\- violets are blue");
     }
 
     #[test]

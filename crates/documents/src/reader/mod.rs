@@ -11,8 +11,11 @@
     reason = "places are pixels: far below 2^24, never negative where they become an index"
 )]
 
+mod amount;
 mod answer;
+mod bullets;
 mod cleanup;
+mod fonts;
 mod frame;
 mod geometry;
 mod glyphs;
@@ -28,10 +31,12 @@ mod raster;
 mod recognised;
 mod resolution;
 mod scan;
+mod shapes;
 mod tesseract;
 #[cfg(test)]
 mod tests;
 mod tiff;
+mod turned;
 mod words;
 
 use std::path::PathBuf;
@@ -39,6 +44,7 @@ use std::path::PathBuf;
 use domain::{Dimensions, DocumentFault, DocumentKind, OcrPage};
 use serde::{Deserialize, Serialize};
 
+use page::Step;
 use pdf::PdfFile;
 use pictures::PictureFile;
 
@@ -46,6 +52,8 @@ use pictures::PictureFile;
 pub(crate) struct Reader {
     source: Source,
     limits: Limits,
+    /// The page that was looked at and has to be recognised.
+    looked: Option<(u32, page::Plan)>,
 }
 
 enum Source {
@@ -188,6 +196,7 @@ impl Reader {
         Ok(Self {
             source,
             limits: limits.clone(),
+            looked: None,
         })
     }
 
@@ -199,13 +208,41 @@ impl Reader {
         }
     }
 
-    /// What stands on a page.
-    pub(crate) fn read(&mut self, index: u32, wanted: &Wanted) -> Result<ReadPage, Unreadable> {
+    /// What stands on a page; `None` where it has to be recognised, which takes seconds.
+    pub(crate) fn look(
+        &mut self,
+        index: u32,
+        wanted: &Wanted,
+    ) -> Result<Option<ReadPage>, Unreadable> {
         self.check(index)?;
-        match &mut self.source {
-            Source::Pdf(file) => page::read(file, index, wanted, &self.limits),
-            Source::Pictures(file) => {
-                let picture = file.page(index, &self.limits)?;
+        self.looked = None;
+        let Source::Pdf(file) = &mut self.source else {
+            return Ok(None);
+        };
+        match page::look(file, index, wanted, &self.limits)? {
+            Step::Done(page) => Ok(Some(*page)),
+            Step::Recognise(plan) => {
+                self.looked = Some((index, plan));
+                Ok(None)
+            }
+        }
+    }
+
+    /// What stands on a page by its looks: one that [`Self::look`] has left, or a picture.
+    pub(crate) fn recognise(
+        &mut self,
+        index: u32,
+        wanted: &Wanted,
+    ) -> Result<ReadPage, Unreadable> {
+        self.check(index)?;
+        let plan = self.looked.take().filter(|(looked, _)| *looked == index);
+        match (&mut self.source, plan) {
+            (Source::Pdf(file), Some((_, plan))) => {
+                page::recognise(file, index, plan, wanted, &self.limits)
+            }
+            (Source::Pdf(_), None) => Err(Unreadable::broken()),
+            (Source::Pictures(file), _) => {
+                let picture = file.page(index, wanted.with_images, &self.limits)?;
                 scan::read(&picture, index, wanted)
             }
         }

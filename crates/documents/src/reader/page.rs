@@ -3,17 +3,15 @@
 use domain::{Dimensions, DocumentFault};
 
 use super::{
-    Limits, PageNotes, PageSource, ReadPage, Unreadable, Wanted, answer,
+    Limits, PageNotes, PageSource, ReadPage, Unreadable, Wanted, amount, answer, bullets, fonts,
     geometry::{Place, median},
     glyphs,
     images::{Exports, FULL_PAGE},
     ink::{Ink, PlacedImage},
     layout::{self, Sheet},
-    pdf::{self, Opened, PageSize, PdfFile},
+    pdf::{self, Opened, PageSize, PdfFile, Raster},
     quality::{self, Verdict},
-    raster,
-    scan::{self, Picture},
-    words,
+    raster, scan, turned, words,
 };
 
 /// How many pixels per inch the places on a page with text are given in: as many as those on an office scan, so that pictures
@@ -31,38 +29,64 @@ const SCAN_DPI: (f32, f32) = (50.0, 600.0);
 /// An image that covers this part of a page is what is to be read.
 const SCAN_SHARE: f32 = 0.4;
 
-enum Step {
+/// What became of a look at a page.
+pub(super) enum Step {
+    /// It was read.
     Done(Box<ReadPage>),
-    Recognise(Picture),
+    /// It has to be recognised.
+    Recognise(Plan),
 }
 
-/// Reads a page.
-pub(super) fn read(
+/// How a page is to be drawn to be recognised.
+pub(super) struct Plan {
+    raster: Raster,
+    known: Vec<PlacedImage>,
+    is_cut_short: bool,
+}
+
+/// Looks at a page, and reads it if its text can be believed.
+pub(super) fn look(
     file: &mut PdfFile,
     index: u32,
     wanted: &Wanted,
     limits: &Limits,
+) -> Result<Step, Unreadable> {
+    let (wanted, limits) = (wanted.clone(), limits.clone());
+    file.ask(move |opened| look_at(opened, index, &wanted, &limits))?
+}
+
+/// Draws a page and recognises it.
+pub(super) fn recognise(
+    file: &mut PdfFile,
+    index: u32,
+    plan: Plan,
+    wanted: &Wanted,
+    limits: &Limits,
 ) -> Result<ReadPage, Unreadable> {
-    let (asked, limits_of_page) = (wanted.clone(), limits.clone());
-    let (step, is_cut_short) =
-        file.ask(move |opened| look(opened, index, &asked, &limits_of_page))??;
-    let mut read = match step {
-        Step::Done(page) => *page,
-        Step::Recognise(picture) => scan::read(&picture, index, wanted)?,
-    };
+    let is_cut_short = plan.is_cut_short;
+    let (asked, limits) = (wanted.clone(), limits.clone());
+    let picture = file.ask(move |opened| {
+        let page = opened.page(index).ok_or_else(Unreadable::broken)?;
+        raster::scan(page, &plan.raster, &asked, plan.known, &limits)
+    })??;
+    let mut read = scan::read(&picture, index, wanted)?;
     read.notes.is_cut_short = is_cut_short;
     Ok(read)
 }
 
-fn look(
+fn look_at(
     opened: &mut Opened<'_>,
     index: u32,
     wanted: &Wanted,
     limits: &Limits,
-) -> Result<(Step, bool), Unreadable> {
+) -> Result<Step, Unreadable> {
     let page = opened.page(index).ok_or_else(Unreadable::broken)?;
     if pdf::is_bomb(page) {
         let words = "a page unpacks to more than is read".to_owned();
+        return Err(Unreadable::Document(DocumentFault::Rejected, words));
+    }
+    if amount::is_too_much(page) {
+        let words = "a page draws more than is read".to_owned();
         return Err(Unreadable::Document(DocumentFault::Rejected, words));
     }
     let size = PageSize::of(page);
@@ -75,6 +99,15 @@ fn look(
     let ink = glyphs::of(opened, page, &raster, exports);
     let is_cut_short = pdf::is_cut_short(page);
     let (width, height) = (raster.width as f32, raster.height as f32);
+    // The text under a scan is not needed to read it.
+    let is_scan = |image: &PlacedImage| image.bbox.area() > SCAN_SHARE * width * height;
+    if !ink.images.iter().any(is_scan) && fonts::is_lost(page) {
+        let words = "the file is cut off or broken: a font is missing that its text is set in";
+        return Err(Unreadable::Document(
+            DocumentFault::Invalid,
+            words.to_owned(),
+        ));
+    }
     match quality::of(&ink, width, height) {
         Verdict::Blank if is_cut_short => return Err(Unreadable::broken()),
         Verdict::Blank => {}
@@ -91,12 +124,16 @@ fn look(
                     < FULL_PAGE.min(f64::from(SCAN_SHARE))
             });
             let known = known.map(|image| scaled(image, times)).collect();
-            let picture = raster::scan(page, &seen, wanted, known, limits)?;
-            return Ok((Step::Recognise(picture), is_cut_short));
+            return Ok(Step::Recognise(Plan {
+                raster: seen,
+                known,
+                is_cut_short,
+            }));
         }
     }
-    let page = text_page(ink, index, &raster, wanted);
-    Ok((Step::Done(Box::new(page)), is_cut_short))
+    let mut page = text_page(ink, index, &raster, wanted);
+    page.notes.is_cut_short = is_cut_short;
+    Ok(Step::Done(Box::new(page)))
 }
 
 /// What is to be drawn is decoded: its images must not claim to be larger than any scan.
@@ -167,6 +204,9 @@ fn text_page(mut ink: Ink, index: u32, raster: &super::pdf::Raster, wanted: &Wan
         for bbox in &mut ink.rules {
             *bbox = words::turned_box(*bbox, direction, seen);
         }
+        for bbox in &mut ink.dots {
+            *bbox = words::turned_box(*bbox, direction, seen);
+        }
         for image in &mut ink.images {
             image.bbox = words::turned_box(image.bbox, direction, seen);
         }
@@ -175,15 +215,16 @@ fn text_page(mut ink: Ink, index: u32, raster: &super::pdf::Raster, wanted: &Wan
         }
     }
     let (width, height) = (dimensions.width as f32, dimensions.height as f32);
-    let images = pictures(ink.images, f64::from(width * height));
+    let images = pictures(std::mem::take(&mut ink.images), f64::from(width * height));
     let sheet = Sheet {
         height,
-        words: words::of(&ink.glyphs),
-        rules: ink.rules,
+        words: bullets::with(words::of(&ink.glyphs), &ink.dots),
+        rules: ink.rules.clone(),
         pictures: images.iter().map(|image| image.bbox).collect(),
         is_first: index == 0,
     };
-    let blocks = layout::of(sheet);
+    let mut blocks = layout::of(sheet);
+    turned::add(&mut blocks, &ink, (width, height));
     let notes = PageNotes {
         source: PageSource::TextLayer,
         is_cut_short: false,

@@ -4,7 +4,8 @@ use std::io::Cursor;
 
 use domain::{Dimensions, DocumentFault, DocumentKind};
 use image::{
-    DynamicImage, ImageDecoder, ImageFormat, ImageReader, imageops::FilterType,
+    DynamicImage, GrayImage, ImageDecoder, ImageFormat, ImageReader, RgbImage,
+    imageops::{self, FilterType},
     metadata::Orientation,
 };
 
@@ -53,20 +54,31 @@ impl PictureFile {
         self.places.len() as u32
     }
 
-    /// A page to be recognised.
-    pub(super) fn page(&mut self, index: u32, limits: &Limits) -> Result<Picture, Unreadable> {
-        let (image, stated) = self.image(index, limits)?;
-        let inches = |dpi: u32| image.width().max(image.height()) as f32 / dpi as f32;
+    /// A page to be recognised; in colours as well, where pictures are to be cut out of it.
+    pub(super) fn page(
+        &mut self,
+        index: u32,
+        in_colours: bool,
+        limits: &Limits,
+    ) -> Result<Picture, Unreadable> {
+        let (image, stated) = self.image(index, in_colours, limits)?;
+        let (width, height) = (image.width(), image.height());
+        let inches = |dpi: u32| width.max(height) as f32 / dpi as f32;
         // Cameras and drawing programs write 72 or 96 into anything; a sheet of half a metre is none.
         let dpi = stated
             .filter(|&dpi| (4.0..20.0).contains(&inches(dpi)))
-            .unwrap_or_else(|| guessed(image.width(), image.height()));
-        let (width, height) = (image.width() as usize, image.height() as usize);
-        let colours = image.into_rgb8();
-        let gray = colours.pixels().map(|pixel| luma(pixel.0)).collect();
+            .unwrap_or_else(|| guessed(width, height));
+        let (gray, colours) = match image {
+            DynamicImage::ImageLuma8(gray) => (gray.into_raw(), None),
+            image => {
+                let colours = image.into_rgb8();
+                let gray = colours.pixels().map(|pixel| luma(pixel.0));
+                (gray.collect(), Some(colours))
+            }
+        };
         Ok(Picture {
-            gray: Gray::new(width, height, gray),
-            colours: Some(colours),
+            gray: Gray::new(width as usize, height as usize, gray),
+            colours,
             dpi,
             known: Vec::new(),
         })
@@ -79,7 +91,7 @@ impl PictureFile {
         long_side: u32,
         limits: &Limits,
     ) -> Result<(Vec<u8>, Dimensions), Unreadable> {
-        let (image, stated) = self.image(index, limits)?;
+        let (image, stated) = self.image(index, true, limits)?;
         let dpi = stated.unwrap_or_else(|| guessed(image.width(), image.height()));
         let longest = image.width().max(image.height());
         let (image, dpi) = if longest > long_side {
@@ -98,10 +110,12 @@ impl PictureFile {
         Ok((png.bytes, dimensions))
     }
 
-    /// A page's pixels as a reader sees them, on white, with the dots per inch that it states.
+    /// A page's pixels as a reader sees them, on white, with the dots per inch that it states; gray ones, where colours are not
+    /// wanted.
     fn image(
         &mut self,
         index: u32,
+        in_colours: bool,
         limits: &Limits,
     ) -> Result<(DynamicImage, Option<u32>), Unreadable> {
         let kind = self.kind;
@@ -116,19 +130,13 @@ impl PictureFile {
             let image = DynamicImage::from_decoder(decoder).map_err(|_| broken())?;
             Ok((image, orientation))
         })?;
-        let mut image = on_white(image);
+        let image = if in_colours {
+            DynamicImage::ImageRgb8(on_white(image))
+        } else {
+            DynamicImage::ImageLuma8(gray(image))
+        };
+        let (mut image, times) = within(image, limits);
         image.apply_orientation(orientation);
-        let pixels = u64::from(image.width()) * u64::from(image.height());
-        let most = u64::from(limits.megapixels) * 1_000_000;
-        let longest = image.width().max(image.height());
-        if pixels <= most && longest <= limits.side {
-            return Ok((image, stated));
-        }
-        let by_area = (most as f64 / pixels as f64).sqrt();
-        let times = by_area.min(f64::from(limits.side) / f64::from(longest));
-        let width = (f64::from(image.width()) * times).max(1.0) as u32;
-        let height = (f64::from(image.height()) * times).max(1.0) as u32;
-        let image = image.resize_exact(width, height, FilterType::Triangle);
         let stated = stated.map(|dpi| (f64::from(dpi) * times) as u32);
         Ok((image, stated))
     }
@@ -180,19 +188,63 @@ fn guessed(width: u32, height: u32) -> u32 {
     dpi.round().clamp(50.0, 1200.0) as u32
 }
 
-/// What is transparent shows paper.
-fn on_white(image: DynamicImage) -> DynamicImage {
+/// A picture within the limits, and how many times smaller it is for that.
+///
+/// By boxes of whole pixels: finer ways take sixteen bytes for each.
+fn within(image: DynamicImage, limits: &Limits) -> (DynamicImage, f64) {
+    let pixels = u64::from(image.width()) * u64::from(image.height());
+    let most = u64::from(limits.megapixels) * 1_000_000;
+    let longest = image.width().max(image.height());
+    if pixels <= most && longest <= limits.side {
+        return (image, 1.0);
+    }
+    let by_area = (most as f64 / pixels as f64).sqrt();
+    let times = by_area.min(f64::from(limits.side) / f64::from(longest));
+    let width = (f64::from(image.width()) * times).max(1.0) as u32;
+    let height = (f64::from(image.height()) * times).max(1.0) as u32;
+    let smaller = match image {
+        DynamicImage::ImageLuma8(gray) => imageops::thumbnail(&gray, width, height).into(),
+        image => imageops::thumbnail(&image.into_rgb8(), width, height).into(),
+    };
+    (smaller, times)
+}
+
+/// How much of a colour shows on paper.
+fn mixed(value: u8, alpha: u8) -> u8 {
+    let sum = u32::from(value) * u32::from(alpha) + 255 * (255 - u32::from(alpha));
+    (sum / 255) as u8
+}
+
+/// The colours of a picture; what is transparent shows paper.
+fn on_white(image: DynamicImage) -> RgbImage {
     if !image.color().has_alpha() {
-        return image;
+        return image.into_rgb8();
     }
-    let mut pixels = image.into_rgba8();
-    for pixel in pixels.pixels_mut() {
-        let [red, green, blue, alpha] = pixel.0;
-        let mixed = |value: u8| {
-            let sum = u32::from(value) * u32::from(alpha) + 255 * (255 - u32::from(alpha));
-            (sum / 255) as u8
-        };
-        pixel.0 = [mixed(red), mixed(green), mixed(blue), 255];
+    let pixels = image.into_rgba8();
+    let (width, height) = pixels.dimensions();
+    let mut colours = RgbImage::new(width, height);
+    for (to, from) in colours.pixels_mut().zip(pixels.pixels()) {
+        let [red, green, blue, alpha] = from.0;
+        to.0 = [red, green, blue].map(|value| mixed(value, alpha));
     }
-    DynamicImage::ImageRgba8(pixels).into_rgb8().into()
+    colours
+}
+
+/// How bright a picture is; what is transparent shows paper.
+fn gray(image: DynamicImage) -> GrayImage {
+    let (width, height) = (image.width(), image.height());
+    let data: Vec<u8> = match image {
+        DynamicImage::ImageLuma8(gray) => return gray,
+        DynamicImage::ImageRgb8(colours) => colours.pixels().map(|pixel| luma(pixel.0)).collect(),
+        DynamicImage::ImageRgba8(colours) => {
+            let on_white = colours.pixels().map(|pixel| {
+                let [red, green, blue, alpha] = pixel.0;
+                mixed(luma([red, green, blue]), alpha)
+            });
+            on_white.collect()
+        }
+        other if other.color().has_alpha() => return gray(other.into_rgba8().into()),
+        other => return other.into_luma8(),
+    };
+    GrayImage::from_raw(width, height, data).unwrap_or_default()
 }

@@ -13,6 +13,7 @@ use std::{
 use domain::Bbox;
 
 use super::{Unreadable, cleanup::Gray};
+use crate::sandbox;
 
 /// More pixels than this tell no more of a page's orientation; fewer tell it wrongly.
 const ORIENTATION_PIXELS: usize = 9_000_000;
@@ -115,6 +116,8 @@ impl Tesseract<'_> {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| Unreadable::Tesseract(format!("it could not be started: {error}")))?;
+        // Where that is not possible, it may work as long as this process may.
+        let _ = sandbox::allow_child(&child);
         let input = child.stdin.take();
         let output = thread::scope(|scope| {
             // Fed by a thread: it may write before it has read everything.

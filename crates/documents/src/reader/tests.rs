@@ -17,6 +17,11 @@ fn pdf(content: &str, page: &str) -> Vec<u8> {
         "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_owned(),
         "<</Type/Font/Subtype/Type1/BaseFont/Helvetica-Bold/Encoding/WinAnsiEncoding>>".to_owned(),
     ];
+    file(&objects)
+}
+
+/// A PDF of these objects, the first of which is its catalog.
+fn file(objects: &[String]) -> Vec<u8> {
     let mut file = "%PDF-1.7\n".to_owned();
     let mut places = Vec::new();
     for (number, object) in objects.iter().enumerate() {
@@ -60,7 +65,17 @@ fn tesseract() -> Option<PathBuf> {
 }
 
 fn read(kind: DocumentKind, content: Vec<u8>, wanted: &Wanted) -> Result<ReadPage, Unreadable> {
-    Reader::open(kind, content, &Limits::default())?.read(0, wanted)
+    read_by(
+        &mut Reader::open(kind, content, &Limits::default())?,
+        wanted,
+    )
+}
+
+fn read_by(reader: &mut Reader, wanted: &Wanted) -> Result<ReadPage, Unreadable> {
+    match reader.look(0, wanted)? {
+        Some(page) => Ok(page),
+        None => reader.recognise(0, wanted),
+    }
 }
 
 const MARKDOWN: &str = "# The Old Bridge\n\nThe harbour office keeps a list of all the vessels that lie at its berths, \
@@ -115,6 +130,33 @@ fn a_turned_page_is_read_as_its_reader_sees_it() {
 }
 
 #[test]
+fn text_that_runs_another_way_than_its_page_is_read_too() {
+    let content = format!(
+        "{LETTER} BT /F 11 Tf 0 1 -1 0 300 200 Tm (Berths by the old bridge,) Tj \
+         0 1 -1 0 314 200 Tm (and their vessels by day) Tj ET"
+    );
+
+    let read = read(DocumentKind::Pdf, pdf(&content, ""), &wanted()).unwrap();
+
+    let turned = "Berths by the old bridge, and their vessels by day";
+    assert_eq!(read.page.markdown, format!("{MARKDOWN}\n\n{turned}"));
+    let block = &read.page.elements[2].bbox;
+    assert!(block.height() > 3.0 * block.width(), "{block:?}");
+    // It begins 200 points above the foot of the page.
+    assert!((block.b - 592.0 / 72.0 * 200.0).abs() < 2.0, "{block:?}");
+}
+
+#[test]
+fn drawn_bullets_begin_items() {
+    let content = "BT /F 11 Tf 72 700 Td (The first berth) Tj 0 -14 Td (The second one) Tj ET \
+         60 701 4 4 re f 60 687 4 4 re f";
+
+    let read = read(DocumentKind::Pdf, pdf(content, ""), &wanted()).unwrap();
+
+    assert_eq!(read.page.markdown, "- The first berth\n- The second one");
+}
+
+#[test]
 fn what_is_cropped_away_is_not_read() {
     let content = format!("{LETTER} BT /F 11 Tf 72 40 Td (Printed in secret) Tj ET");
 
@@ -132,7 +174,7 @@ fn what_is_cropped_away_is_not_read() {
 fn a_page_beyond_the_last_is_named() {
     let mut reader = Reader::open(DocumentKind::Pdf, pdf(LETTER, ""), &Limits::default()).unwrap();
 
-    let refused = reader.read(1, &wanted()).unwrap_err();
+    let refused = reader.look(1, &wanted()).unwrap_err();
 
     assert_eq!(reader.page_count(), 1);
     assert!(matches!(
@@ -223,4 +265,128 @@ fn broken_files_are_refused() {
             "{kind:?}: {refused:?}"
         );
     }
+}
+
+/// A page that draws a form, which draws the next one so many times, and so on; the last one says something.
+fn nested(levels: usize, times: usize) -> Vec<u8> {
+    let mut objects = vec![
+        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>".to_owned(),
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</XObject<</X 6 0 R>>>>>>".to_owned(),
+        "<</Length 5>>stream\n/X Do\nendstream".to_owned(),
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>".to_owned(),
+    ];
+    for level in 0..=levels {
+        let content = if level == levels {
+            "BT /F 12 Tf 72 700 Td (Ha) Tj ET".to_owned()
+        } else {
+            "/X Do ".repeat(times)
+        };
+        let next = 7 + level;
+        objects.push(format!(
+            "<</Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</XObject<</X {next} 0 R>>/Font<</F 5 0 R>>>>\
+             /Length {}>>stream\n{content}\nendstream",
+            content.len()
+        ));
+    }
+    file(&objects)
+}
+
+#[test]
+fn a_page_that_draws_more_than_any_page_has_is_refused_before_it_is_drawn() {
+    let is_refused = |read: Result<ReadPage, Unreadable>| {
+        matches!(read, Err(Unreadable::Document(DocumentFault::Rejected, _)))
+    };
+    let line = "BT /F 9 Tf 1 0 0 1 72 700 Tm (aaaaaaaaaaaaaaaa) Tj ET\n";
+
+    let few = read(DocumentKind::Pdf, nested(4, 10), &wanted()).unwrap();
+    let laughs = read(DocumentKind::Pdf, nested(14, 10), &wanted());
+    let text = read(
+        DocumentKind::Pdf,
+        pdf(&line.repeat(1_000_000), ""),
+        &wanted(),
+    );
+
+    assert!(few.page.markdown.starts_with("Ha"));
+    assert!(is_refused(laughs));
+    assert!(is_refused(text));
+}
+
+#[test]
+fn a_page_whose_font_is_gone_is_refused_where_its_text_needs_it() {
+    let set_in = |font: &str| {
+        format!("BT /F 12 Tf 72 700 Td (Good day) Tj /{font} 12 Tf 0 -20 Td (Ladies) Tj ET")
+    };
+    let gone = "/Resources<</Font<</F 5 0 R/G 77 0 R>>>>";
+
+    let needed = read(DocumentKind::Pdf, pdf(&set_in("G"), gone), &wanted());
+    let not_needed = read(DocumentKind::Pdf, pdf(&set_in("F"), gone), &wanted());
+
+    assert!(matches!(
+        needed,
+        Err(Unreadable::Document(DocumentFault::Invalid, _))
+    ));
+    assert!(not_needed.unwrap().page.markdown.contains("Ladies"));
+}
+
+/// A white picture of this size as PNG.
+fn paper(width: u32, height: u32) -> Vec<u8> {
+    let paper = image::GrayImage::from_pixel(width, height, image::Luma([255]));
+    images::Exported::png(&paper.into()).unwrap().bytes
+}
+
+#[test]
+fn a_page_without_letters_is_empty_and_nobody_is_asked_to_recognise_it() {
+    let wanted = Wanted {
+        tesseract: Some(PathBuf::from("/nowhere/tesseract")),
+        ..wanted()
+    };
+    for (width, height) in [(1, 1), (3, 3), (8000, 3), (1700, 2200)] {
+        let read = read(DocumentKind::Png, paper(width, height), &wanted).unwrap();
+
+        assert_eq!(read.page.markdown, "");
+        assert!(read.page.elements.is_empty());
+        assert_eq!(read.notes.confidence, None);
+    }
+}
+
+#[test]
+fn a_picture_of_more_pixels_than_are_looked_at_is_made_smaller() {
+    let limits = Limits {
+        megapixels: 1,
+        image_megapixels: 4,
+        ..Limits::default()
+    };
+    let wanted = Wanted {
+        tesseract: Some(PathBuf::from("/nowhere/tesseract")),
+        ..wanted()
+    };
+    let size = |width, height| {
+        let mut reader = Reader::open(DocumentKind::Png, paper(width, height), &limits)?;
+        let read = read_by(&mut reader, &wanted)?;
+        Ok(read.page.dimensions.map(|size| (size.width, size.height)))
+    };
+
+    assert_eq!(size(2000, 2000), Ok(Some((1000, 1000))));
+    assert!(matches!(
+        size(2100, 2000),
+        Err(Unreadable::Document(DocumentFault::TooLarge, _))
+    ));
+}
+
+#[test]
+fn a_page_by_its_looks_is_looked_at_first() {
+    let wanted = Wanted {
+        force_ocr: true,
+        tesseract: Some(PathBuf::from("/nowhere/tesseract")),
+        ..wanted()
+    };
+    let mut reader = Reader::open(DocumentKind::Pdf, pdf(LETTER, ""), &Limits::default()).unwrap();
+
+    assert_eq!(reader.recognise(0, &wanted), Err(Unreadable::broken()));
+    assert_eq!(reader.look(0, &wanted), Ok(None));
+    assert!(matches!(
+        reader.recognise(0, &wanted),
+        Err(Unreadable::Tesseract(_))
+    ));
 }

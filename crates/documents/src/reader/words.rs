@@ -8,7 +8,8 @@ use domain::Bbox;
 use super::{
     geometry::median,
     ink::{Glyph, Meaning},
-    layout::Word,
+    layout::{self, Word},
+    shapes,
 };
 
 /// How far letters reach above and below their line, in parts of the size: near enough for Latin faces.
@@ -20,6 +21,9 @@ const SPACE: f32 = 0.15;
 
 /// A pen that goes back by more than this part of the size begins something else.
 const BACK: f32 = 0.4;
+
+/// A pen that goes up or down by more than this part of the size writes no level line.
+const ASKEW: f32 = 0.2;
 
 /// Pieces whose baselines differ by less than this part of the size stand on one line.
 const LEVEL: f32 = 0.12;
@@ -48,6 +52,19 @@ fn quarter(glyph: &Glyph) -> usize {
         (true, false, _) => 2,
         (false, _, false) => 3,
     }
+}
+
+/// The glyphs that run in a direction, and not askew.
+pub(super) fn running(glyphs: &[Glyph], direction: usize) -> Vec<Glyph> {
+    let runs = |glyph: &&Glyph| {
+        let across = if direction % 2 == 1 {
+            glyph.advance.0
+        } else {
+            glyph.advance.1
+        };
+        quarter(glyph) == direction && across.abs() <= ASKEW * glyph.size
+    };
+    glyphs.iter().filter(runs).cloned().collect()
 }
 
 /// Turns what is on a page of this width and height, so that text which runs in `direction` runs level.
@@ -95,11 +112,16 @@ pub(super) fn of(glyphs: &[Glyph]) -> Vec<Word> {
                 continue;
             }
             Meaning::Character(letter) => readable(*letter),
+            // Words are put together as they stand: what runs left comes last.
+            Meaning::Several(letters) if letters.contains(layout::runs_left) => {
+                letters.trim().chars().rev().collect()
+            }
             Meaning::Several(letters) => letters.trim().to_owned(),
             Meaning::Unknown => "\u{fffd}".to_owned(),
         };
-        // What runs askew, a watermark or the label of an axis, would only confuse the lines.
-        if text.is_empty() || quarter(glyph) != 0 || glyph.advance.1.abs() > 0.2 * glyph.size {
+        // What runs askew, a watermark or the label of an axis, would only confuse the lines: `turned` reads what is turned
+        // by quarters.
+        if text.is_empty() || quarter(glyph) != 0 || glyph.advance.1.abs() > ASKEW * glyph.size {
             pieces.extend(open.take());
             continue;
         }
@@ -131,7 +153,7 @@ fn readable(letter: char) -> String {
         // A soft hyphen that is drawn is a hyphen.
         '\u{ad}' => "-".to_owned(),
         letter if letter.is_control() => String::new(),
-        letter => letter.to_string(),
+        letter => shapes::letters(letter).unwrap_or_else(|| letter.to_string()),
     }
 }
 

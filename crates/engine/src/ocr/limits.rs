@@ -2,7 +2,11 @@
 
 use std::collections::HashSet;
 
-use domain::{DocumentFault, OcrImage, OcrPage, OcrRequest, seams::ProviderError};
+use domain::{
+    DocumentFault, Json, OcrImage, OcrPage, OcrPages, OcrRequest,
+    seams::{ProviderError, ProviderErrorKind as Kind},
+};
+use serde_json::{Value, json};
 
 use super::source::fault;
 
@@ -29,6 +33,38 @@ pub(super) fn keep(pages: &mut Vec<OcrPage>, request: &OcrRequest) {
     }
 }
 
+/// Leaves the pages that the document has, and says in the answer's settings which of them did not come: what is missing
+/// without a word is taken for read.
+///
+/// # Errors
+/// `Protocol` where nothing came at all.
+pub(super) fn tell_missing(came: &mut OcrPages, expected: &[u32]) -> Result<(), ProviderError> {
+    const ERRORS: &str = "errors";
+    came.pages
+        .retain(|page| expected.binary_search(&page.index).is_ok());
+    if came.pages.is_empty() {
+        let words = "the host answered without a page of the document";
+        return Err(ProviderError::new(Kind::Protocol, words));
+    }
+    let told = came.applied_settings.get(ERRORS).map(Json::to_value);
+    let mut errors = match told {
+        Some(Value::Array(errors)) => errors,
+        _ => Vec::new(),
+    };
+    let mut here: HashSet<u32> = came.pages.iter().map(|page| page.index).collect();
+    let known = errors.iter().filter_map(|error| error["page"].as_u64());
+    here.extend(known.filter_map(|page| u32::try_from(page).ok()));
+    let missing = expected.iter().filter(|page| !here.contains(page));
+    errors.extend(
+        missing.map(|page| json!({"page": page, "message": "the host answered without this page"})),
+    );
+    if !errors.is_empty() {
+        came.applied_settings
+            .insert(ERRORS.to_owned(), Json::of(&errors));
+    }
+    Ok(())
+}
+
 fn keep_images(page: &mut OcrPage, request: &OcrRequest) {
     let least = request.image_min_size.unwrap_or(0);
     let is_large = |image: &OcrImage| {
@@ -38,6 +74,11 @@ fn keep_images(page: &mut OcrPage, request: &OcrRequest) {
         });
         width >= least && height >= least
     };
+    // The first ones are those that the text names first, in whatever order they came.
+    let place = |image: &OcrImage| page.markdown.find(&OcrImage::mark(&image.id));
+    let mut images = std::mem::take(&mut page.images);
+    images.sort_by_key(|image| place(image).unwrap_or(usize::MAX));
+    page.images = images;
     let most = request.image_limit.map_or(usize::MAX, |most| most as usize);
     let kept: HashSet<String> = {
         let large = page.images.iter().filter(|image| is_large(image));
@@ -67,9 +108,14 @@ fn forget(page: &mut OcrPage, id: &str) {
         page.markdown = page.markdown.replace(&(mark.clone() + gap), "");
         page.markdown = page.markdown.replace(&mark, "");
     }
+    let mark = OcrImage::mark(id);
     page.markdown.truncate(page.markdown.trim_end().len());
     for element in &mut page.elements {
-        let is_its = |value: &domain::Json| value.to_value() == id;
+        if element.text.contains(&mark) {
+            let rest = element.text.replace(&mark, "");
+            rest.trim().clone_into(&mut element.text);
+        }
+        let is_its = |value: &Json| value.to_value() == id;
         if element.data.get("image_id").is_some_and(is_its) {
             element.data.shift_remove("image_id");
         }
@@ -208,6 +254,41 @@ mod tests {
             &request(|request| request.image_min_size = Some(41)),
         );
         assert_eq!(pages[0].markdown, "<p>One</p>\n<p>Two</p>");
+    }
+
+    #[test]
+    fn the_first_pictures_are_those_that_the_text_names_first() {
+        let mut pages = vec![page(0)];
+        pages[0].images.reverse();
+        pages[0].elements[0].text = "One ![img-1.png](img-1.png)".to_owned();
+
+        keep(
+            &mut pages,
+            &request(|request| request.image_limit = Some(1)),
+        );
+
+        assert_eq!(pages[0].images[0].id, "img-0.png");
+        assert_eq!(pages[0].markdown, "One\n\n![img-0.png](img-0.png)\n\nTwo");
+        assert_eq!(pages[0].elements[0].text, "One");
+    }
+
+    #[test]
+    fn what_did_not_come_is_told_and_what_is_not_there_is_left_out() {
+        let told = json!([{"page": 2, "message": "it is torn"}]);
+        let mut came = OcrPages {
+            pages: vec![page(0), page(9)],
+            applied_settings: JsonObject::from([("errors".to_owned(), Json::of(&told))]),
+            usage: None,
+        };
+
+        tell_missing(&mut came, &[0, 1, 2]).unwrap();
+
+        assert_eq!(came.pages.len(), 1);
+        let errors = came.applied_settings["errors"].to_value();
+        assert_eq!([&errors[0]["page"], &errors[1]["page"]], [2, 1]);
+        assert!(errors[2].is_null());
+        let nothing = tell_missing(&mut came, &[7]).unwrap_err();
+        assert_eq!(nothing.kind, Kind::Protocol);
     }
 
     #[test]

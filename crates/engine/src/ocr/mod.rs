@@ -265,14 +265,31 @@ impl Errand for Reading {
             let pages = documents.pages(document, pages).await?;
             vision::read(asking, documents, document, &pages, &self.call.progress).await?
         } else {
-            // What is read here is counted where it is read.
-            if target.api_base.is_some() && pages.is_some() {
-                documents.pages(document, pages).await?;
-            }
             let request = self.request(document);
-            let mut came = asking.recognize(&request).await?;
-            limits::keep(&mut came.pages, &request);
-            came
+            // What is read here is counted where it is read.
+            if target.api_base.is_none() {
+                let mut came = asking.recognize(&request).await?;
+                limits::keep(&mut came.pages, &request);
+                came
+            } else {
+                let counted = documents.pages(document, pages).await;
+                // Others may open what cannot be opened here; a page that is not there is nowhere.
+                let expected = if pages.is_some() {
+                    Some(counted?)
+                } else {
+                    counted.ok()
+                };
+                if let Some(expected) = &expected {
+                    let total = u32::try_from(expected.len()).unwrap_or(u32::MAX);
+                    self.call.progress.expect(total);
+                }
+                let mut came = asking.recognize(&request).await?;
+                limits::keep(&mut came.pages, &request);
+                if let Some(expected) = expected {
+                    limits::tell_missing(&mut came, &expected)?;
+                }
+                came
+            }
         };
         let done = u32::try_from(came.pages.len()).unwrap_or(u32::MAX);
         self.call.progress.reach(done);

@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::Args;
 use domain::{
-    DocumentSource, Json, JsonObject, ModelName, OcrExtras, OcrPage, Principal, Progress,
+    DocumentSource, Json, JsonObject, ModelName, OcrExtras, OcrImage, OcrPage, Principal, Progress,
 };
 use engine::{Gateway, OcrCall, Recognized};
 
@@ -88,7 +88,10 @@ pub(super) async fn read(config: &Config, asked: Read) -> anyhow::Result<()> {
     let (model, progress) = (call.model.clone(), call.progress.clone());
     let read = followed(&gateway, &caller, call, &progress).await;
     gateway.close().await;
-    let read = read.map_err(|error| anyhow!("{}", error.reason()))?;
+    let mut read = read.map_err(|error| anyhow!("{}", error.reason()))?;
+    if asked.no_images {
+        leave_out_pictures(&mut read);
+    }
     let summary = summary(&read, &out);
     write(&out, read, &model).with_context(|| format!("cannot write to {}", out.display()))?;
     super::print(&[summary])
@@ -176,6 +179,17 @@ async fn followed(
                 }
                 bar.set_position(progress.done().into());
             }
+        }
+    }
+}
+
+/// Leaves out the pictures, and the marks of them, which would lead nowhere.
+fn leave_out_pictures(read: &mut Recognized) {
+    for page in &mut read.pages {
+        for image in std::mem::take(&mut page.images) {
+            let mark = OcrImage::mark(&image.id);
+            page.markdown = page.markdown.replace(&format!("{mark}\n\n"), "");
+            page.markdown = page.markdown.replace(&mark, "");
         }
     }
 }

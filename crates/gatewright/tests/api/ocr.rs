@@ -165,7 +165,7 @@ async fn pages_come_ascending_whatever_their_order_and_those_that_are_not_there_
     let negative = read(&api, &bytes, &json!({"pages": [0, -1]})).await;
     assert_eq!(
         negative.fault(),
-        (422, json!(["body", "pages", "1"]), "greater_than_equal")
+        (422, json!(["body", "pages", 1]), "greater_than_equal")
     );
 }
 
@@ -331,6 +331,11 @@ async fn what_is_wrong_with_a_request_is_said_with_its_place() {
             json!({"model": "local/ocr", "document": document, "docling_extra": {"force_ocr": "yes"}}),
             json!(["body", "docling_extra", "force_ocr"]),
             "bool_type",
+        ),
+        (
+            json!({"model": "local/ocr", "document": document, "mistral_extra": {"table_format": "csv"}}),
+            json!(["body", "mistral_extra", "table_format"]),
+            "value_error",
         ),
         (
             json!({"model": "local/ocr", "document": document, "vendorA_extra": {"table_format": 1}}),
@@ -526,6 +531,37 @@ async fn a_caller_who_leaves_takes_the_processes_along() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     panic!("{} processes are left", under());
+}
+
+#[tokio::test]
+async fn a_page_with_text_waits_behind_no_page_that_is_recognised() {
+    let server = Server::start_with(&[("GATEWRIGHT_OCR__WORKERS", "1")]);
+    let api = server.api();
+    let scan = fixture(Set::Clean, "scan-200-bits").bytes;
+    let letter = fixture(Set::Digital, "letter").bytes;
+    let answered = std::sync::Mutex::new(Vec::new());
+    let ask = async |bytes: &[u8], name: &'static str| {
+        let answer = read(&api, bytes, &json!({})).await;
+        assert_eq!(answer.status, 200, "{name}: {answer:?}");
+        answered.lock().unwrap().push(name);
+    };
+    let text = async {
+        while children(server.process_id()) < 3 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        ask(&letter, "text").await;
+    };
+
+    tokio::join!(
+        ask(&scan, "scan"),
+        ask(&scan, "scan"),
+        ask(&scan, "scan"),
+        text
+    );
+
+    let answered = answered.lock().unwrap();
+    let place = answered.iter().position(|name| *name == "text");
+    assert!(place < Some(2), "{answered:?}");
 }
 
 /// How many processes a process has started that still run.

@@ -301,7 +301,7 @@ def tour():
 
     @step("Mistral: what it refuses is told with its place; a model that it does not know")
     def _():
-        refused("mistral/mistral-ocr-latest", 400, "table_format", mistral_extra={"table_format": "csv"})
+        refused("mistral/mistral-ocr-latest", 400, "confidence_scores_granularity", mistral_extra={"confidence_scores_granularity": "letter"})
         refused("mistral/mistral-ocr-latest", 400, "no_such_setting", mistral_extra={"no_such_setting": 1})
         status, answer, _ = read("mistral/mistral-ocr-0")
         assert status >= 400 and "Invalid model" in json.dumps(answer), (status, answer)

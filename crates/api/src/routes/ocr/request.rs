@@ -177,13 +177,14 @@ fn count(number: Integer) -> u32 {
 enum Type {
     Switch,
     Text,
+    TableFormat,
     Object,
 }
 
 const MISTRAL: [(&str, Type); 5] = [
     ("extract_header", Type::Switch),
     ("extract_footer", Type::Switch),
-    ("table_format", Type::Text),
+    ("table_format", Type::TableFormat),
     ("bbox_annotation_format", Type::Object),
     ("document_annotation_format", Type::Object),
 ];
@@ -212,6 +213,15 @@ fn extra(
                 matches!(value.text(), "true" | "false"),
                 "bool_type",
                 "must be true or false",
+            ),
+            Type::TableFormat => (
+                matches!(value.text(), "\"markdown\"" | "\"html\""),
+                if begin == Some(&b'"') {
+                    "value_error"
+                } else {
+                    "string_type"
+                },
+                "must be `markdown` or `html`",
             ),
             Type::Text => (begin == Some(&b'"'), "string_type", "must be a string"),
             Type::Object => (value.is_object(), "object_type", "must be an object"),

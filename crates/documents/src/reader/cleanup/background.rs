@@ -18,21 +18,32 @@ const BLACK: u8 = 90;
 /// Divides by the paper's own gray, then stretches what is left from print to paper.
 pub(super) fn even_out(gray: &mut Gray) -> bool {
     let (black, white) = (percentile(gray, 0.01), percentile(gray, 0.6));
-    let (columns, rows, paper) = paper(gray);
-    let darkest = paper.iter().copied().min().unwrap_or(255);
-    let brightest = paper.iter().copied().max().unwrap_or(255);
+    let paper = paper(gray);
+    let levels = &paper.2;
+    let darkest = levels.iter().copied().min().unwrap_or(255);
+    let brightest = levels.iter().copied().max().unwrap_or(255);
     if darkest >= WHITE && brightest - darkest <= EVEN && white >= WHITE && black <= BLACK {
         return false;
     }
+    divide_by(gray, &paper);
+    stretch(gray);
+    true
+}
+
+/// Divides by the paper's own gray: shadows and yellow go, and paper is white.
+pub(super) fn divide(gray: &mut Gray) {
+    let paper = paper(gray);
+    divide_by(gray, &paper);
+}
+
+fn divide_by(gray: &mut Gray, (columns, rows, paper): &(usize, usize, Vec<u8>)) {
     for y in 0..gray.height {
         for x in 0..gray.width {
-            let level = between(&paper, (columns, rows), x, y).max(1);
+            let level = between(paper, (*columns, *rows), x, y).max(1);
             let pixel = &mut gray.data[y * gray.width + x];
             *pixel = (u32::from(*pixel) * 255 / level).min(255) as u8;
         }
     }
-    stretch(gray);
-    true
 }
 
 /// The gray of the paper behind each square.

@@ -10,27 +10,43 @@ const MAX_PIXELS: usize = 6_000_000;
 /// As many letters tell how high letters are.
 const ENOUGH: usize = 6_000;
 
+/// Letters that are less high on a page made smaller are looked at on the page itself.
+const TOLD: f32 = 8.0;
+
 /// How high most letters are, in pixels; `None` where there are none.
 pub(in crate::reader) fn letter_height(gray: &Gray) -> Option<f32> {
-    if gray.data.len() > MAX_PIXELS {
-        return letter_height(&gray.shrunk(2)).map(|height| 2.0 * height);
+    height(gray, 0.5)
+}
+
+/// How high small letters are: four of five are at least that high.
+pub(in crate::reader) fn small_height(gray: &Gray) -> Option<f32> {
+    height(gray, 0.2)
+}
+
+/// The height that this part of the letters does not exceed.
+fn height(gray: &Gray, part: f32) -> Option<f32> {
+    if gray.data.len() > MAX_PIXELS
+        && let Some(half) = height(&gray.shrunk(2), part)
+        && half >= TOLD
+    {
+        return Some(2.0 * half);
     }
     let mut heights = Vec::new();
-    for_each_letter(gray, |letter| {
+    for_each_letter(gray, gray.threshold(), |letter| {
         heights.push(letter.height() as usize);
         heights.len() < ENOUGH
     });
     if heights.len() < 20 {
         return None;
     }
-    let middle = heights.len() / 2;
-    Some(*heights.select_nth_unstable(middle).1 as f32)
+    let place = (heights.len() as f32 * part) as usize;
+    Some(*heights.select_nth_unstable(place).1 as f32)
 }
 
 /// Where letters of about a height are; `None` where there are more than `most`.
 pub(in crate::reader) fn letters_of(gray: &Gray, height: f32, most: usize) -> Option<Vec<Bbox>> {
     let mut found = Vec::new();
-    for_each_letter(gray, |letter| {
+    for_each_letter(gray, gray.threshold(), |letter| {
         if (0.7..2.2).contains(&(letter.height() / height)) {
             found.push(letter);
         }
@@ -39,9 +55,8 @@ pub(in crate::reader) fn letters_of(gray: &Gray, height: f32, most: usize) -> Op
     (found.len() <= most).then_some(found)
 }
 
-/// Tells where each letter is, until it is enough.
-fn for_each_letter(gray: &Gray, mut tell: impl FnMut(Bbox) -> bool) {
-    let threshold = gray.threshold();
+/// Tells where each letter is, of what is darker than a threshold, until it is enough.
+pub(super) fn for_each_letter(gray: &Gray, threshold: u8, mut tell: impl FnMut(Bbox) -> bool) {
     let mut seen: Vec<bool> = gray.data.iter().map(|&pixel| pixel >= threshold).collect();
     let mut stack = Vec::new();
     for start in 0..seen.len() {

@@ -3,6 +3,7 @@
 //! Plain loops over gray pixels; each step says whether it was needed, and none is taken that is not.
 
 mod background;
+mod blank;
 mod components;
 mod noise;
 mod orientation;
@@ -11,7 +12,8 @@ mod rules;
 mod scale;
 mod skew;
 
-pub(super) use components::{letter_height, letters_of};
+pub(super) use blank::is_blank;
+pub(super) use components::{letter_height, letters_of, small_height};
 pub(super) use noise::is_noisy;
 pub(super) use orientation::lies_sideways;
 pub(super) use regions::pictures;

@@ -313,8 +313,12 @@ impl<'l> Plan<'l> {
             })
             .collect();
         let mut starts = vec![true];
-        // Rules below most rows show where they end; one below the head shows nothing.
-        if ruled.iter().filter(|drawn| **drawn).count() >= 2.max(levels.len() / 3) {
+        // Rules below most rows show where they end; one below the head shows nothing, nor do two around rows that fill all
+        // columns each.
+        let drawn = ruled.iter().filter(|drawn| **drawn).count();
+        let full = (1..levels.len())
+            .filter(|&at| !ruled[at - 1] && self.rows[at].len() == self.columns.len());
+        if drawn >= 2.max(levels.len() / 3) && full.count() <= drawn {
             starts.extend(ruled);
             return starts;
         }

@@ -4,8 +4,8 @@ use domain::{Bbox, Label};
 
 use super::{
     Block, Body, Detail, Piece, cut,
+    items::Item,
     lines::Line,
-    markers::{self, Marked},
     program::{monospaced, program},
 };
 use crate::reader::geometry::{around, median};
@@ -19,6 +19,8 @@ pub(super) struct Draft {
     pub label: Label,
     pub lines: Vec<Line>,
     pub bbox: Bbox,
+    /// Where the column is that it stands in.
+    pub column: Bbox,
     pub detail: Detail,
     /// What it says, once that is known better than from its lines.
     pub text: Option<String>,
@@ -29,6 +31,7 @@ impl Draft {
         Self {
             label: Label::Text,
             bbox: around(lines.iter().map(|line| line.bbox)),
+            column: Bbox::default(),
             lines,
             detail: Detail::None,
             text: None,
@@ -93,10 +96,10 @@ pub(super) fn of(column: Vec<Piece>, body: Body) -> Vec<Draft> {
                 ..Draft::of(Vec::new())
             },
         };
-        paragraphs(std::mem::take(&mut stretch), extent, body, &mut drafts);
+        paragraphs(&std::mem::take(&mut stretch), extent, body, &mut drafts);
         drafts.push(other);
     }
-    paragraphs(stretch, extent, body, &mut drafts);
+    paragraphs(&stretch, extent, body, &mut drafts);
     drafts
 }
 
@@ -131,38 +134,49 @@ fn add(stretch: &mut Vec<Line>, line: Line) {
     }
 }
 
-fn paragraphs(lines: Vec<Line>, column: Bbox, body: Body, drafts: &mut Vec<Draft>) {
-    let leading = leading(&lines);
-    let mono: Vec<bool> = monospaced(&lines);
+fn paragraphs(lines: &[Line], column: Bbox, body: Body, drafts: &mut Vec<Draft>) {
+    let leading = leading(lines);
+    let mono: Vec<bool> = monospaced(lines);
+    let first = drafts.len();
     let mut open: Vec<Line> = Vec::new();
     let mut open_mono = false;
     let mut item: Option<Item> = None;
+    // The items of the list that goes on, for those to come.
+    let mut list: Vec<Item> = Vec::new();
     let right = lines.iter().map(|line| line.bbox.r).fold(0.0, f32::max);
-    let mut rest = lines.into_iter().zip(mono).peekable();
-    while let Some((line, mono)) = rest.next() {
-        let next = rest.peek().map(|(line, _)| line);
+    for (at, line) in lines.iter().enumerate() {
+        let mono = mono[at];
         let begins = open.last().is_none_or(|last| {
             mono != open_mono
                 || if mono {
                     line.baseline - last.baseline > 3.0 * line.size
                 } else {
-                    is_apart(&open, &line, leading, body)
+                    is_apart(&open, line, leading, body)
                         || item.as_ref().map_or_else(
-                            || is_begun(&open, last, &line, right, column),
-                            |item| !item.takes(last, &line, right),
+                            || is_begun(&open, last, line, right, column),
+                            |item| !item.takes(last, line, right),
                         )
                 }
         });
         let midst = open.last().filter(|_| !begins && !mono);
-        let begun = (!mono).then(|| Item::of(&line, next, midst)).flatten();
+        let begun = (!mono)
+            .then(|| Item::of(line, &lines[at + 1..], midst, &list))
+            .flatten();
         if begins || begun.is_some() {
             close(std::mem::take(&mut open), open_mono, item.take(), drafts);
+            match &begun {
+                Some(begun) => list.push(begun.clone()),
+                None => list.clear(),
+            }
             item = begun;
         }
         open_mono = mono;
-        open.push(line);
+        open.push(line.clone());
     }
     close(open, open_mono, item, drafts);
+    for draft in &mut drafts[first..] {
+        draft.column = column;
+    }
 }
 
 fn close(lines: Vec<Line>, mono: bool, item: Option<Item>, drafts: &mut Vec<Draft>) {
@@ -185,60 +199,6 @@ fn close(lines: Vec<Line>, mono: bool, item: Option<Item>, drafts: &mut Vec<Draf
         };
     }
     drafts.push(draft);
-}
-
-/// An item of a list.
-struct Item {
-    marked: Marked,
-    /// Where its marker begins.
-    left: f32,
-    /// Where its text begins.
-    text_left: f32,
-}
-
-impl Item {
-    /// Of a line that may begin one; `midst` is the line above where both would be one paragraph.
-    fn of(line: &Line, next: Option<&Line>, midst: Option<&Line>) -> Option<Self> {
-        let marked = markers::split(&line.text())?;
-        let text = line.words.get(1)?;
-        let item = Self {
-            marked,
-            left: line.bbox.l,
-            text_left: text.bbox.l,
-        };
-        // `A. Smith` and `12. March` begin lines of prose, and so may a dash. A marker is believed when it keeps a distance,
-        // when the line below hangs under its text, or when the next line has one too; at the beginning of a block bullets and
-        // a one are believed at once.
-        let hangs = next.is_some_and(|next| (next.bbox.l - item.text_left).abs() < 0.4 * next.size);
-        let follows = next.is_some_and(|next| {
-            let number = markers::split(&next.text()).map(|marked| marked.number);
-            match item.marked.number {
-                None => number == Some(None),
-                Some(known) => number == Some(Some(known + 1)),
-            }
-        });
-        let wide = text.bbox.l - line.words[0].bbox.r > 0.5 * line.size;
-        let begins = match item.marked.number {
-            None => !markers::is_dash(&item.marked.marker),
-            Some(number) => number == 1,
-        };
-        let believed = match midst {
-            Some(above) => {
-                let flush = (above.bbox.l - line.bbox.l).abs() < 0.4 * line.size;
-                (wide || hangs || follows)
-                    && (!flush || ends_sentence(&above.text()) || wide && hangs)
-            }
-            None => wide || hangs || follows || begins,
-        };
-        believed.then_some(item)
-    }
-
-    /// Whether a line goes on with it.
-    fn takes(&self, last: &Line, line: &Line, right: f32) -> bool {
-        let hangs = line.bbox.l > self.text_left - 0.6 * line.size;
-        let flush = (line.bbox.l - self.left).abs() < 0.6 * line.size;
-        hangs || flush && !had_room(last, line, right)
-    }
 }
 
 /// The distance of most baselines from the one above.
@@ -292,12 +252,12 @@ fn is_begun(open: &[Line], last: &Line, line: &Line, right: f32, column: Bbox) -
 }
 
 /// Whether the first word of a line would have fitted on the line above: nobody breaks a line there within a paragraph.
-fn had_room(last: &Line, line: &Line, right: f32) -> bool {
+pub(super) fn had_room(last: &Line, line: &Line, right: f32) -> bool {
     let word = &line.words[0].bbox;
     right - last.bbox.r > word.width() + 1.0 * line.size
 }
 
-fn ends_sentence(text: &str) -> bool {
+pub(super) fn ends_sentence(text: &str) -> bool {
     text.trim_end_matches(['"', '\'', ')', '”', '’', ']'])
         .ends_with(['.', '!', '?', ':', ';'])
 }

@@ -2,7 +2,7 @@
 
 use domain::Label;
 
-use super::{Body, Detail, Sheet, blocks::Draft};
+use super::{Body, Detail, Sheet, blocks::Draft, verse};
 use crate::reader::geometry::Place;
 
 /// A heading is larger than the text by this factor, or bold.
@@ -25,6 +25,7 @@ pub(super) fn name(drafts: &mut [Draft], sheet: &Sheet, body: Body) {
     name_notes(drafts, sheet, body);
     name_headings(drafts, sheet, body);
     nest_items(drafts);
+    verse::keep_lines(drafts);
 }
 
 fn name_captions(drafts: &mut [Draft]) {
@@ -104,6 +105,10 @@ fn name_headings(drafts: &mut [Draft], sheet: &Sheet, body: Body) {
         } else {
             Label::SectionHeader
         };
+        // The number of a heading belongs to its words: only that of an item is written by the list.
+        if let Detail::Marker { text, .. } = &drafts[at].detail {
+            drafts[at].text = Some(format!("{text} {}", drafts[at].text()));
+        }
         drafts[at].detail = Detail::Level(if is_title { 1 } else { level(ratio) });
     }
 }

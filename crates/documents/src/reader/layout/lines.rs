@@ -2,7 +2,7 @@
 
 use domain::Bbox;
 
-use super::{Word, markers};
+use super::{Word, bidi, markers};
 use crate::reader::geometry::{around, weighted_median};
 
 /// A gap of this part of the size is no space between words: what is beyond may be another column.
@@ -88,10 +88,15 @@ pub(super) fn text(words: &[Word]) -> String {
                 text.push(' ');
             }
         }
-        text.push_str(&word.text);
+        // What was recognised is in the order of its script already, but for the order of its words.
+        if word.confidence.is_some() {
+            text.push_str(&bidi::logical(word.text.clone()));
+        } else {
+            text.push_str(&word.text);
+        }
         last = Some(word);
     }
-    text
+    bidi::logical(text)
 }
 
 /// Words joined to stretches of lines, in no order: never across a gap that may be one between columns.

@@ -22,6 +22,51 @@ pub(super) fn is_dash(marker: &str) -> bool {
     matches!(marker, "-" | "–" | "—" | "*" | "·" | "∙")
 }
 
+/// Whether a mark before an item may follow another in one list: the same bullet, or the number after it in the same dress.
+pub(super) fn is_next(before: &str, after: &str) -> bool {
+    if is_bullet(before) || is_bullet(after) {
+        return before == after;
+    }
+    let dress = |marker: &str| {
+        let ends = (marker.chars().next(), marker.chars().next_back());
+        (ends.0 == Some('('), ends.1)
+    };
+    // `i.` is one after `h.` and the first of `ii.`: it is asked in which of its readings it goes on.
+    let readings = readings(after);
+    dress(before) == dress(after)
+        && self::readings(before)
+            .into_iter()
+            .any(|(style, number)| readings.contains(&(style, number + 1)))
+}
+
+/// How a marker counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Digits,
+    Roman,
+    Letters,
+}
+
+/// All that a marker may count to.
+fn readings(marker: &str) -> Vec<(Style, u32)> {
+    let inner = marker.trim_matches(['(', ')', '.']);
+    if let Ok(number) = inner.parse() {
+        return vec![(Style::Digits, number)];
+    }
+    let small = inner.to_ascii_lowercase();
+    let letter = match small.as_bytes() {
+        [letter @ b'a'..=b'z'] => Some((Style::Letters, u32::from(letter - b'a') + 1)),
+        _ => None,
+    };
+    let roman = roman(&small).map(|number| (Style::Roman, number));
+    roman.into_iter().chain(letter).collect()
+}
+
+/// Whether a marker is a letter, which as well is an initial: `A. Smith`.
+pub(super) fn is_letter(marker: &str) -> bool {
+    marker.contains(char::is_alphabetic)
+}
+
 /// Splits a line that begins with a marker.
 pub(super) fn split(text: &str) -> Option<Marked> {
     let (marker, rest) = text.split_once(' ')?;
@@ -95,6 +140,30 @@ mod tests {
         }
         for word in ["1", "2024.", "etc.", "Mr.", "", ".", "()", "A"] {
             assert!(!is_marker(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn markers_follow_each_other_in_one_dress() {
+        for (before, after) in [
+            ("1.", "2."),
+            ("9)", "10)"),
+            ("(i)", "(ii)"),
+            ("h.", "i."),
+            ("iv.", "v."),
+            ("A.", "B."),
+            ("•", "•"),
+        ] {
+            assert!(is_next(before, after), "{before} {after}");
+        }
+        for (before, after) in [
+            ("1.", "2)"),
+            ("a.", "2."),
+            ("•", "-"),
+            ("J.", "I."),
+            ("1.", "•"),
+        ] {
+            assert!(!is_next(before, after), "{before} {after}");
         }
     }
 

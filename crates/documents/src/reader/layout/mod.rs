@@ -4,10 +4,13 @@
 //! knows whether a word was in the file or was recognised, but that recognised ones are placed less exactly.
 
 mod aligned;
+mod banded;
+mod bidi;
 mod blocks;
 mod cells;
 mod cut;
 mod furniture;
+mod items;
 mod labels;
 mod lines;
 mod markers;
@@ -15,9 +18,11 @@ mod program;
 mod ruled;
 #[cfg(test)]
 mod tests;
+mod verse;
 
 use domain::{Bbox, Label};
 
+pub(super) use bidi::runs_left;
 pub(super) use cells::{Cell, Table};
 pub(super) use ruled::cells as drawn_cells;
 
@@ -62,7 +67,7 @@ pub(super) struct Sheet {
 pub(super) struct Block {
     /// What it is.
     pub label: Label,
-    /// What it says: of an item of a list without its marker, of a program with its line breaks.
+    /// What it says: of an item of a list without its marker, of a program or a verse with its line breaks.
     pub text: String,
     /// Where it is.
     pub bbox: Bbox,
@@ -96,7 +101,9 @@ pub(super) enum Detail {
 
 /// Puts a page in order.
 pub(super) fn of(mut sheet: Sheet) -> Vec<Block> {
-    let (tables, words) = ruled::tables(&sheet.rules, std::mem::take(&mut sheet.words));
+    let (mut tables, words) = ruled::tables(&sheet.rules, std::mem::take(&mut sheet.words));
+    let (banded, words) = banded::tables(&sheet.rules, words);
+    tables.extend(banded);
     let body = Body::of(&words, &tables);
     let mut pieces: Vec<Piece> = lines::segments(words)
         .into_iter()

@@ -14,13 +14,16 @@ const MAX_CELLS: usize = 10_000;
 /// Less than this part of the cells filled is a drawing, or a form to be filled in.
 const MIN_FILLED: f32 = 0.2;
 
+/// The cells of a table with one row or one column are no higher than this, in parts of the size.
+const MAX_STRIP: f32 = 4.0;
+
 /// Takes the words that stand in drawn tables out, and returns the tables and the other words.
 pub(super) fn tables(rules: &[Bbox], mut words: Vec<Word>) -> (Vec<Table>, Vec<Word>) {
     if rules.len() < 4 || words.is_empty() {
         return (Vec::new(), words);
     }
-    // Rules meet when they come as near as a fifth of a letter's size.
-    let reach = (0.25 * median(words.iter().map(|word| word.size))).max(1.0);
+    let size = median(words.iter().map(|word| word.size));
+    let reach = reach(size);
     let level = straightened(rules, reach, false);
     let upright = straightened(rules, reach, true);
     if level.len() + upright.len() > MAX_RULES {
@@ -29,6 +32,7 @@ pub(super) fn tables(rules: &[Bbox], mut words: Vec<Word>) -> (Vec<Table>, Vec<W
     let mut tables = Vec::new();
     for group in crossing(&level, &upright, reach) {
         if let Some(grid) = Grid::of(&group, reach)
+            && (grid.has_rows_and_columns() || grid.is_strip(&words, size))
             && let Some(table) = grid.fill(&mut words)
         {
             tables.push(table);
@@ -47,7 +51,7 @@ pub(in crate::reader) fn cells(rules: &[Bbox], reach: f32, tallest: f32) -> Vec<
     }
     let mut cells = Vec::new();
     for group in crossing(&level, &upright, reach) {
-        let Some(grid) = Grid::of(&group, reach) else {
+        let Some(grid) = Grid::of(&group, reach).filter(Grid::has_rows_and_columns) else {
             continue;
         };
         let (merged, owner) = grid.merged();
@@ -66,10 +70,24 @@ pub(in crate::reader) fn cells(rules: &[Bbox], reach: f32, tallest: f32) -> Vec<
 
 /// A level or upright rule: its place across, and from where to where it runs.
 #[derive(Debug, Clone, Copy)]
-struct Rule {
-    at: f32,
-    from: f32,
-    to: f32,
+pub(super) struct Rule {
+    pub at: f32,
+    pub from: f32,
+    pub to: f32,
+}
+
+/// The level rules beside words of this size, those in one line joined, from top to bottom; none of a drawing.
+pub(super) fn level(rules: &[Bbox], size: f32) -> Vec<Rule> {
+    let level = straightened(rules, reach(size), false);
+    if level.len() > MAX_RULES {
+        return Vec::new();
+    }
+    level
+}
+
+/// Rules meet when they come as near as a fifth of a letter's size.
+const fn reach(size: f32) -> f32 {
+    (0.25 * size).max(1.0)
 }
 
 /// Rules of one direction, with those in one line joined.
@@ -194,12 +212,40 @@ impl<'g> Grid<'g> {
         let xs = distinct(xs.chain(ends(&group.level)), reach);
         let ys = distinct(ys.chain(ends(&group.upright)), reach);
         let (columns, rows) = (xs.len() - 1, ys.len() - 1);
-        let is_table = columns >= 2 && rows >= 2 && columns * rows <= MAX_CELLS;
+        let is_table = columns * rows >= 2 && columns * rows <= MAX_CELLS;
         is_table.then_some(Self {
             xs,
             ys,
             group,
             reach,
+        })
+    }
+
+    const fn has_rows_and_columns(&self) -> bool {
+        self.xs.len() > 2 && self.ys.len() > 2
+    }
+
+    /// Whether it is one row or one column of closed cells, each low and with something in: else it frames texts, or is the
+    /// frame of a drawing.
+    fn is_strip(&self, words: &[Word], size: f32) -> bool {
+        let (rows, columns) = (self.ys.len() - 1, self.xs.len() - 1);
+        (0..rows * columns).all(|at| {
+            let (row, column) = (at / columns, at % columns);
+            let cell = Bbox {
+                l: self.xs[column],
+                t: self.ys[row],
+                r: self.xs[column + 1],
+                b: self.ys[row + 1],
+            };
+            let closed = self.is_upright_drawn(row, column)
+                && self.is_upright_drawn(row, column + 1)
+                && self.is_level_drawn(row, column)
+                && self.is_level_drawn(row + 1, column);
+            closed
+                && cell.height() < MAX_STRIP * size
+                && words
+                    .iter()
+                    .any(|word| cell.holds(word.bbox.middle_x(), word.bbox.middle_y()))
         })
     }
 
@@ -224,7 +270,7 @@ impl<'g> Grid<'g> {
         let filled = cells.iter().filter(|cell| !cell.words.is_empty()).count();
         let enough = filled as f32 >= MIN_FILLED * cells.len() as f32 && filled >= 2;
         *words = outside;
-        if !enough || cells.len() < 3 {
+        if !enough || self.has_rows_and_columns() && cells.len() < 3 {
             words.extend(cells.into_iter().flat_map(|cell| cell.words));
             return None;
         }

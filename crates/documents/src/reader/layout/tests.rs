@@ -1,3 +1,6 @@
+mod lists;
+mod tables;
+
 use super::*;
 
 /// A page of ten-point text in a face whose letters are half as wide as they are large.

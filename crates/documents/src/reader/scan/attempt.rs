@@ -2,7 +2,11 @@
 
 use domain::Bbox;
 
-use super::{Picture, left_over, unfolded::Column};
+use super::{
+    Picture, left_over,
+    size::{enlargement, reduction},
+    unfolded::Column,
+};
 use crate::reader::{
     Unreadable,
     cleanup::{self, Gray},
@@ -13,13 +17,14 @@ use crate::reader::{
 /// Straightening costs sharpness: pages that are askew by less are left (`ocr.md` 2).
 pub(super) const MIN_SKEW: f32 = 0.3;
 
-/// Letters of this height are read without a fault; smaller ones are enlarged.
-const GOOD_HEIGHT: f32 = 20.0;
-const SMALL_HEIGHT: f32 = 13.0;
-const MAX_TIMES: f32 = 4.0;
+/// What is less wide or high has no neighbourhoods to tell print from paper in.
+const MIN_SIDE: usize = 16;
 
 /// Pages of fewer dots per inch lose their letters with their grain.
 const MIN_SMOOTH_DPI: u32 = 120;
+
+/// A page whose words are surer than this in the mean is read well (`ocr.md` 2).
+pub(super) const SURE: f32 = 60.0;
 
 /// Words that are less sure than this are specks and edges of pictures (`ocr.md` 2).
 const MIN_CONFIDENCE: f32 = 20.0;
@@ -30,9 +35,6 @@ const MEET: f32 = 0.035;
 /// What is higher than so many inches is no cell but a frame.
 const TALLEST_CELL: f32 = 1.5;
 
-/// What recognition is asked to look at has no more pixels than this; it takes four bytes for each.
-const MAX_PIXELS: f32 = 60e6;
-
 /// A page as it was cleaned and recognised.
 pub(super) struct Attempt {
     pub(super) quarters: usize,
@@ -42,8 +44,8 @@ pub(super) struct Attempt {
     pub(super) clean: Gray,
     /// By how many degrees clockwise it was straightened.
     pub(super) deskew: f32,
-    /// How many times larger than `clean` what was recognised is.
-    times: f32,
+    /// How many times larger than `clean` what was recognised is; below 1 it is smaller.
+    pub(super) times: f32,
     pub(super) dpi: u32,
     pub(super) rules: Vec<Bbox>,
     pub(super) pictures: Vec<Bbox>,
@@ -58,6 +60,13 @@ impl Attempt {
         quarters: usize,
         tesseract: Tesseract<'_>,
     ) -> Result<Self, Unreadable> {
+        let mut attempt = Self::clean(picture, quarters);
+        attempt.recognise(tesseract, Thresholding::Whole)?;
+        Ok(attempt)
+    }
+
+    /// Cleans a page that is turned by so many quarters.
+    pub(super) fn clean(picture: &Picture, quarters: usize) -> Self {
         let mut seen = picture.gray.turned(quarters);
         let mut steps = Vec::new();
         if seen.set_black_on_white() {
@@ -83,7 +92,7 @@ impl Attempt {
         }
         let rules = cleanup::rules(&clean, picture.dpi);
         let pictures = cleanup::pictures(&seen, picture.dpi, noisy);
-        let mut attempt = Self {
+        Self {
             quarters,
             seen,
             clean,
@@ -94,9 +103,7 @@ impl Attempt {
             pictures,
             words: Vec::new(),
             steps,
-        };
-        attempt.recognise(tesseract, Thresholding::Whole)?;
-        Ok(attempt)
+        }
     }
 
     fn recognise(
@@ -104,15 +111,26 @@ impl Attempt {
         tesseract: Tesseract<'_>,
         thresholding: Thresholding,
     ) -> Result<(), Unreadable> {
-        let mut page = cleanup::erased(&self.clean, &self.rules);
-        page = cleanup::erased(&page, &self.pictures);
+        let boxes = [self.rules.as_slice(), &self.pictures].concat();
+        let mut page = cleanup::erased(&self.clean, &boxes);
         self.times = enlargement(&page);
-        if self.times > 1.0 {
+        let smaller = if self.times > 1.0 {
+            1
+        } else {
+            reduction(&page)
+        };
+        let step = if self.times > 1.0 {
             page = page.enlarged(self.times);
-            let step = format!("enlarged x{}", self.times);
-            if !self.steps.contains(&step) {
-                self.steps.push(step);
-            }
+            format!("enlarged x{}", self.times)
+        } else if smaller > 1 {
+            page = page.shrunk(smaller);
+            self.times = 1.0 / smaller as f32;
+            format!("reduced x{smaller}")
+        } else {
+            String::new()
+        };
+        if !step.is_empty() && !self.steps.contains(&step) {
+            self.steps.push(step);
         }
         let dpi = (self.dpi as f32 * self.times).round() as u32;
         let times = self.times;
@@ -167,6 +185,10 @@ impl Attempt {
 
     /// Recognises again with another way of telling print from paper, and keeps what is surer.
     pub(super) fn look_again(&mut self, tesseract: Tesseract<'_>) -> Result<(), Unreadable> {
+        let side = self.clean.width.min(self.clean.height);
+        if (side as f32 * self.times) < MIN_SIDE as f32 {
+            return Ok(());
+        }
         let known = std::mem::take(&mut self.words);
         let before = mean(&known);
         self.recognise(tesseract, Thresholding::Local)?;
@@ -184,25 +206,14 @@ impl Attempt {
     }
 }
 
-/// How many times a page has to be enlarged for its letters to be read well.
-fn enlargement(page: &Gray) -> f32 {
-    let Some(height) = cleanup::letter_height(page) else {
-        return 1.0;
-    };
-    if height >= SMALL_HEIGHT {
-        return 1.0;
-    }
-    let wanted = (GOOD_HEIGHT / height).ceil().min(MAX_TIMES);
-    let most = (MAX_PIXELS / page.data.len() as f32)
-        .sqrt()
-        .floor()
-        .max(1.0);
-    wanted.min(most)
+/// How many letters a word has.
+pub(super) fn letters(word: &Recognised) -> usize {
+    word.text.chars().count()
 }
 
 /// How sure words are in the mean, by their length; 0 of none.
 fn mean(words: &[Recognised]) -> f32 {
-    let length = |word: &Recognised| word.text.chars().count() as f32;
+    let length = |word: &Recognised| letters(word) as f32;
     let letters: f32 = words.iter().map(length).sum();
     let sum: f32 = words
         .iter()

@@ -2,6 +2,8 @@
 
 mod attempt;
 mod left_over;
+mod size;
+mod turns;
 mod unfolded;
 
 use domain::{Bbox, Dimensions};
@@ -18,10 +20,7 @@ use super::{
     recognised,
     tesseract::Tesseract,
 };
-use attempt::{Attempt, MIN_SKEW};
-
-/// A page whose words are surer than this in the mean needs no second look (`ocr.md` 2).
-const SURE: f32 = 60.0;
+use attempt::{Attempt, MIN_SKEW, SURE};
 
 /// A page to be recognised.
 pub(super) struct Picture {
@@ -44,15 +43,24 @@ pub(super) fn read(picture: &Picture, index: u32, wanted: &Wanted) -> Result<Rea
         program,
         languages: &wanted.languages,
     };
+    if cleanup::is_blank(&picture.gray) {
+        return Ok(Attempt::clean(picture, 0).page(picture, index, wanted));
+    }
     let first = upright_guess(picture, tesseract)?;
     let mut attempt = Attempt::of(picture, first, tesseract)?;
+    let mut tried = vec![first];
     // A page that stands on its head reads badly; only then it is worth asking, and turning it over if nobody knows.
     if attempt.confidence() < SURE {
         let turn = tesseract.orientation(&attempt.clean, picture.dpi)?;
         let turn = (first + turn.filter(|turn| *turn != 0).unwrap_or(2)) % 4;
-        let other = Attempt::of(picture, turn, tesseract)?;
-        if other.confidence() > attempt.confidence() {
-            attempt = other;
+        tried.push(turn);
+        attempt = attempt.or_better(Attempt::of(picture, turn, tesseract)?);
+    }
+    // Which way a page of few letters lies is often told wrongly, and recognition reads lines that stand upright word by word.
+    for turn in attempt.other_turns() {
+        if !tried.contains(&turn) {
+            tried.push(turn);
+            attempt = attempt.or_better(Attempt::of(picture, turn, tesseract)?);
         }
     }
     if attempt.confidence() < SURE {

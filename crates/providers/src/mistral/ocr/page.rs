@@ -83,6 +83,19 @@ pub(super) fn read(page: answer::Page, count: &mut usize) -> OcrPage {
         Some(blocks) if !blocks.is_empty() => block::elements(&known, blocks),
         _ => markdown::elements(&known, &markdown),
     };
+    // A picture in the midst of a text, or one that no block tells of, has an element all the same.
+    for image in &images {
+        let is_its = |element: &Element| {
+            let id = element.data.get("image_id");
+            id.is_some_and(|id| id.to_value() == image.id.as_str())
+        };
+        let mut pictures = known.images.values();
+        if !elements.iter().any(is_its)
+            && let Some(picture) = pictures.find(|picture| picture.id == image.id)
+        {
+            elements.push(picture.element(""));
+        }
+    }
     known.add_furniture(&mut elements, page.header, page.footer);
     OcrPage {
         index: page.index,
