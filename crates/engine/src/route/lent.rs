@@ -6,8 +6,10 @@ use super::{REGION, destination::is_credentials, extra::Extra, places};
 
 /// Settings, by their dialects, that have another model asked, or one in another place, than the identifier names: past
 /// the project's list of models and past the price (`[projects.NAME] models`).
-static STEERING: [(&str, &str); 4] = [
+static STEERING: [(&str, &str); 5] = [
     ("azure", "deployment"),
+    // It says what the operator pays there.
+    ("azure", REGION),
     (VERTEX, "project"),
     // The operator says whether what is dialled for him fetches what a tenant names.
     ("docling", "pass_url"),

@@ -19,13 +19,14 @@ pub(super) fn is_in(address: &str, setting: &str) -> bool {
     address.contains(&format!("{{{setting}}}"))
 }
 
-/// The provider as a model with a key of its own has it: where the operator's address has no place for what the model
-/// says, that is the provider itself, and nothing of the operator's. His address must not learn the key of somebody who
+/// The provider as a model with a key of its own has it. Where it names a place at the provider, and the operator's address
+/// has none of that name or is the provider's own, that is the provider itself, and nothing of the operator's. His address must not learn the key of somebody who
 /// names another one.
 pub(super) fn of_owner<'h>(extra: &Extra, host: &'h Host) -> Cow<'h, Host> {
     let leads_home = |home: &Home| {
         let mut given = given(extra);
-        given.any(|name| is_in(home.api_base, name) && !stands_in(host, name))
+        let is_home = host.api_base.as_deref() == Some(home.api_base);
+        given.any(|name| is_in(home.api_base, name) && (is_home || !stands_in(host, name)))
     };
     let home = host.home.filter(|_| extra.api_base.is_none());
     match home.filter(leads_home) {
@@ -140,6 +141,8 @@ mod tests {
         let other = "https://{resource}.services.ai.azure.com";
         assert_eq!(led(Some(AZURE), other, mine), here(other));
         assert_eq!(led(Some(OPENAI), proxy, mine), here(proxy));
+        // Neither is the operator's region that of a resource of somebody else.
+        assert_eq!(led(Some(AZURE), AZURE.api_base, mine), at(AZURE));
         assert_eq!(led(None, proxy, mine), here(proxy));
     }
 
