@@ -110,7 +110,7 @@ pub(crate) trait Adapter: Send + Sync + 'static {
         target: &Target,
         _request: &EmbeddingRequest,
     ) -> Result<WireRequest, ProviderError> {
-        Err(lacks(target, "embeddings"))
+        Err(target.lacks("embeddings"))
     }
 
     /// As [`Provider::embedding_batch`].
@@ -139,7 +139,7 @@ pub(crate) trait Adapter: Send + Sync + 'static {
         target: &Target,
         _request: &ImageRequest,
     ) -> Result<WireRequest, ProviderError> {
-        Err(lacks(target, "images"))
+        Err(target.lacks("images"))
     }
 
     /// Whether images can be made of such a part, too; its bytes are given then.
@@ -163,7 +163,7 @@ pub(crate) trait Adapter: Send + Sync + 'static {
         target: &Target,
         _request: &RerankRequest,
     ) -> Result<WireRequest, ProviderError> {
-        Err(lacks(target, "reranking"))
+        Err(target.lacks("reranking"))
     }
 
     /// As [`Provider::rerank_batch`].
@@ -183,7 +183,7 @@ pub(crate) trait Adapter: Send + Sync + 'static {
 
     /// Words a document to read.
     fn ocr(&self, target: &Target, _request: &OcrRequest) -> Result<WireRequest, ProviderError> {
-        Err(lacks(target, "reading documents"))
+        Err(target.lacks("reading documents"))
     }
 
     /// Reads the pages for `request`.
@@ -259,15 +259,6 @@ impl Answer for OcrPages {
     fn usage(&mut self) -> &mut Option<UsageReport> {
         &mut self.usage
     }
-}
-
-/// That the target's dialect has no such request.
-pub(crate) fn lacks(target: &Target, what: &str) -> ProviderError {
-    let reason = format!(
-        "the model `{}` cannot be asked for {what}: the dialect of the provider `{}` has no such request",
-        target.name, target.provider
-    );
-    ProviderError::new(ProviderErrorKind::Misconfigured, reason)
 }
 
 /// That no image can be made of a part by the target.

@@ -54,6 +54,17 @@ pub struct Target {
     pub key_refusals: KeyRefusals,
 }
 
+impl Target {
+    /// That its dialect has no such request.
+    pub fn lacks(&self, what: &str) -> ProviderError {
+        let reason = format!(
+            "the model `{}` cannot be asked for {what}: the dialect of the provider `{}` has no such request",
+            self.name, self.provider
+        );
+        ProviderError::new(ProviderErrorKind::Misconfigured, reason)
+    }
+}
+
 /// The requests of a target that its host refused for their key, whereupon another key was taken. Its clones are one: who
 /// asks takes out what the dialect put in.
 #[derive(Debug, Clone, Default)]
@@ -141,23 +152,19 @@ pub struct OcrModels {
 /// What keeps a demand for a value from a place that the caller's tools have.
 pub const BESIDE_TOOLS: &str = "has no place beside the caller's tools";
 
-/// A dialect, connected.
+/// A dialect, connected. What it does not say it does, it lacks.
 #[async_trait]
 pub trait Provider: Send + Sync {
     /// Has a model continue a conversation. Dropping the future closes the connection.
-    async fn chat(
-        &self,
-        target: &Target,
-        request: &ChatRequest,
-    ) -> Result<Generation, ProviderError>;
+    async fn chat(&self, target: &Target, _: &ChatRequest) -> Result<Generation, ProviderError> {
+        Err(target.lacks("chat"))
+    }
 
     /// Has a model continue a conversation, piece by piece. Returns when the host has begun to answer: a host that
     /// refuses has refused by then. Dropping future or stream closes the connection.
-    async fn chat_stream(
-        &self,
-        target: &Target,
-        request: &ChatRequest,
-    ) -> Result<Deltas, ProviderError>;
+    async fn chat_stream(&self, target: &Target, _: &ChatRequest) -> Result<Deltas, ProviderError> {
+        Err(target.lacks("chat"))
+    }
 
     /// The rungs on which the target can be asked for a JSON value, the firmest first; at least one.
     fn rungs(&self, target: &Target) -> &'static [Rung];
@@ -175,11 +182,15 @@ pub trait Provider: Send + Sync {
 
     /// What of the target's options is left out because its dialect has no place for it, a sentence each. An option
     /// that cannot be left out without changing the answer is refused instead.
-    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String>;
+    fn warnings(&self, _: &Target, _: &ChatRequest) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Whether the host reads a turn as the caller wrote it ([`crate::Message::as_given`]), so that also what nobody here
     /// can read reaches it.
-    fn reads_as_given(&self, target: &Target, request: &ChatRequest) -> bool;
+    fn reads_as_given(&self, _: &Target, _: &ChatRequest) -> bool {
+        false
+    }
 
     /// Whether the target's address, key and settings are what its dialect needs, as far as that can be told without
     /// asking; else what is wrong.
@@ -189,38 +200,44 @@ pub trait Provider: Send + Sync {
     async fn embed(
         &self,
         target: &Target,
-        request: &EmbeddingRequest,
-    ) -> Result<Embeddings, ProviderError>;
+        _: &EmbeddingRequest,
+    ) -> Result<Embeddings, ProviderError> {
+        Err(target.lacks("embeddings"))
+    }
 
     /// How many texts the target takes in one request; at least one.
-    fn embedding_batch(&self, target: &Target) -> usize;
+    fn embedding_batch(&self, _: &Target) -> usize {
+        1
+    }
 
     /// How many tokens it takes in one request, of all texts together.
-    fn embedding_tokens(&self, target: &Target) -> usize;
+    fn embedding_tokens(&self, _: &Target) -> usize {
+        usize::MAX
+    }
 
     /// Has a model make images.
     async fn generate_images(
         &self,
         target: &Target,
-        request: &ImageRequest,
-    ) -> Result<Images, ProviderError>;
+        _: &ImageRequest,
+    ) -> Result<Images, ProviderError> {
+        Err(target.lacks("images"))
+    }
 
     /// Has a model put texts in order, no more than [`Provider::rerank_batch`] of them.
-    async fn rerank(
-        &self,
-        target: &Target,
-        request: &RerankRequest,
-    ) -> Result<Reranking, ProviderError>;
+    async fn rerank(&self, target: &Target, _: &RerankRequest) -> Result<Reranking, ProviderError> {
+        Err(target.lacks("reranking"))
+    }
 
     /// How many texts the target puts in order in one request; at least one.
-    fn rerank_batch(&self, target: &Target) -> usize;
+    fn rerank_batch(&self, _: &Target) -> usize {
+        usize::MAX
+    }
 
     /// Has a document read.
-    async fn recognize(
-        &self,
-        target: &Target,
-        request: &OcrRequest,
-    ) -> Result<OcrPages, ProviderError>;
+    async fn recognize(&self, target: &Target, _: &OcrRequest) -> Result<OcrPages, ProviderError> {
+        Err(target.lacks("reading documents"))
+    }
 }
 
 /// The providers that there are.

@@ -18,15 +18,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    ChatRequest, Deltas, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Json,
-    JsonObject, OcrPage, OcrPages, OcrRequest, RerankRequest, Reranking, Rung,
+    Json, JsonObject, OcrPage, OcrPages, OcrRequest, Rung,
     seams::{Provider, ProviderError, Target},
 };
 use serde_json::json;
 
 use self::{form::Form, page::Reader, request::Options, task::Server};
 use crate::{
-    adapter::lacks,
     compatible::RUNGS,
     reading::brief,
     wire::{Client, Turns, within},
@@ -140,59 +138,11 @@ impl Provider for Docling {
         }
     }
 
-    async fn chat(&self, target: &Target, _: &ChatRequest) -> Result<Generation, ProviderError> {
-        Err(lacks(target, "chat"))
-    }
-
-    async fn chat_stream(&self, target: &Target, _: &ChatRequest) -> Result<Deltas, ProviderError> {
-        Err(lacks(target, "chat"))
-    }
-
     fn rungs(&self, _: &Target) -> &'static [Rung] {
         &RUNGS
     }
 
-    fn warnings(&self, _: &Target, _: &ChatRequest) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn reads_as_given(&self, _: &Target, _: &ChatRequest) -> bool {
-        false
-    }
-
     fn check(&self, target: &Target) -> Result<(), ProviderError> {
         self.client.check(target)
-    }
-
-    async fn embed(
-        &self,
-        target: &Target,
-        _: &EmbeddingRequest,
-    ) -> Result<Embeddings, ProviderError> {
-        Err(lacks(target, "embeddings"))
-    }
-
-    fn embedding_batch(&self, _: &Target) -> usize {
-        1
-    }
-
-    fn embedding_tokens(&self, _: &Target) -> usize {
-        usize::MAX
-    }
-
-    async fn generate_images(
-        &self,
-        target: &Target,
-        _: &ImageRequest,
-    ) -> Result<Images, ProviderError> {
-        Err(lacks(target, "images"))
-    }
-
-    async fn rerank(&self, target: &Target, _: &RerankRequest) -> Result<Reranking, ProviderError> {
-        Err(lacks(target, "reranking"))
-    }
-
-    fn rerank_batch(&self, _: &Target) -> usize {
-        usize::MAX
     }
 }

@@ -16,16 +16,13 @@ mod stream;
 
 use async_trait::async_trait;
 use domain::{
-    ChatRequest, Deltas, EmbeddingRequest, Embeddings, FinishReason, Generation, ImageRequest,
-    Images, Message, OcrPages, OcrRequest, Part, RerankRequest, Reranking, Role, Rung,
+    ChatRequest, Deltas, EmbeddingRequest, Embeddings, FinishReason, Generation, Message, Part,
+    RerankRequest, Reranking, Role, Rung,
     seams::{Provider, ProviderError, ProviderErrorKind as Kind, Target},
 };
 use serde_json::Value;
 
-use crate::{
-    adapter::{EMBEDDING_TOKENS, lacks},
-    compatible::RUNGS,
-};
+use crate::{adapter::EMBEDDING_TOKENS, compatible::RUNGS};
 use model::{Broken, Fail, Model};
 
 /// The provider's name, and its dialect's.
@@ -100,14 +97,6 @@ impl Provider for Offline {
         EMBEDDING_TOKENS
     }
 
-    async fn generate_images(
-        &self,
-        target: &Target,
-        _: &ImageRequest,
-    ) -> Result<Images, ProviderError> {
-        Err(lacks(target, "images"))
-    }
-
     async fn rerank(
         &self,
         target: &Target,
@@ -122,10 +111,6 @@ impl Provider for Offline {
 
     fn rerank_batch(&self, _: &Target) -> usize {
         usize::MAX
-    }
-
-    async fn recognize(&self, target: &Target, _: &OcrRequest) -> Result<OcrPages, ProviderError> {
-        Err(lacks(target, "reading documents"))
     }
 
     async fn embed(
