@@ -104,6 +104,13 @@ install_venv() {
     cp "$2" "$1/requirements.txt"
 }
 
+# stop_all : ends the processes in `started`, and removes the folder `work`; for a trap.
+stop_all() {
+    [ ${#started[@]} = 0 ] || kill "${started[@]}" 2>/dev/null || true
+    wait 2>/dev/null || true
+    rm -rf "$work"
+}
+
 # free_port FROM : prints the first port from FROM on that nobody listens on.
 free_port() {
     local port=$1

@@ -22,6 +22,12 @@ pub struct LimitsOptions {
     pub connections: usize,
     /// Calls under way.
     pub calls: usize,
+    /// Calls of one project under way.
+    pub project_calls: usize,
+    /// Calls that wait for a place.
+    pub waiting_calls: usize,
+    /// How long they may wait.
+    pub waiting_seconds: f64,
     /// Bytes of a request body.
     pub body_bytes: usize,
     /// Bytes of a body with a document to read.

@@ -21,6 +21,7 @@ use utoipa::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
+    admission::admit,
     dashboard,
     doors::{Doors, attend},
     extract::lock,
@@ -74,8 +75,24 @@ impl Modify for BearerToken {
     }
 }
 
-/// Everything under `/v2`, as it stands in the document.
-fn v2() -> OpenApiRouter<Doors> {
+/// The routes that ask models, which takes leave.
+fn asking() -> OpenApiRouter<Doors> {
+    OpenApiRouter::new()
+        .routes(routes!(calls::call_latest))
+        .routes(routes!(calls::call_revision))
+        .routes(routes!(streams::stream_latest))
+        .routes(routes!(streams::stream_revision))
+        .routes(routes!(inline::call))
+        .routes(routes!(inline::stream))
+        .routes(routes!(embeddings::create))
+        .routes(routes!(rerank::rerank))
+        .routes(routes!(ocr::recognize))
+        .routes(routes!(openai::chat::create))
+        .routes(routes!(openai::embeddings::create))
+}
+
+/// All other routes under `/v2`, as they stand in the document.
+fn keeping() -> OpenApiRouter<Doors> {
     OpenApiRouter::new()
         .routes(routes!(functions::create, functions::list))
         .routes(routes!(
@@ -85,21 +102,12 @@ fn v2() -> OpenApiRouter<Doors> {
         ))
         .routes(routes!(functions::revisions))
         .routes(routes!(functions::at_revision))
-        .routes(routes!(calls::call_latest))
-        .routes(routes!(calls::call_revision))
-        .routes(routes!(streams::stream_latest))
-        .routes(routes!(streams::stream_revision))
-        .routes(routes!(inline::call))
-        .routes(routes!(inline::stream))
         .routes(routes!(offers::list))
         .routes(routes!(models::register, models::list))
         .routes(routes!(models::get, models::change, models::delete))
         .routes(routes!(aliases::create, aliases::list))
         .routes(routes!(aliases::get, aliases::change, aliases::delete))
-        .routes(routes!(embeddings::create))
-        .routes(routes!(rerank::rerank))
         .routes(routes!(rerank::models))
-        .routes(routes!(ocr::recognize))
         .routes(routes!(ocr::models))
         .routes(routes!(spans::create))
         .routes(routes!(spans::get, spans::change, spans::delete))
@@ -111,8 +119,6 @@ fn v2() -> OpenApiRouter<Doors> {
         .routes(routes!(datasets::create, datasets::list))
         .routes(routes!(datasets::query))
         .routes(routes!(datasets::get, datasets::change, datasets::delete))
-        .routes(routes!(openai::chat::create))
-        .routes(routes!(openai::embeddings::create))
         .routes(routes!(openai::models::list))
 }
 
@@ -127,7 +133,8 @@ fn by_name() -> Router<Doors> {
 
 /// The API document, as text.
 pub(crate) static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
-    let v2 = v2()
+    let v2 = keeping()
+        .merge(asking())
         .routes(routes!(functions::get_by_name))
         .routes(routes!(models::get_by_name))
         .routes(routes!(aliases::get_by_name))
@@ -211,7 +218,8 @@ fn takes_no_body_as_well(path: &str, operation: &mut Operation) {
 
 /// The router of the main address.
 pub(crate) fn router(doors: Doors) -> Router {
-    let (v2, _) = v2().split_for_parts();
+    let asking = asking().layer(from_fn_with_state(doors.clone(), admit));
+    let (v2, _) = asking.merge(keeping()).split_for_parts();
     let v2 = v2
         .merge(by_name())
         .fallback(no_route)
@@ -270,7 +278,7 @@ mod tests {
 
     #[test]
     fn the_routes_do_not_collide() {
-        let (v2, _) = v2().split_for_parts();
+        let (v2, _) = asking().merge(keeping()).split_for_parts();
 
         let _ = v2.merge(by_name());
     }

@@ -103,6 +103,9 @@ impl Server {
         let metrics =
             metrics.map(|listener| accept(listener, router::metrics_router(doors.clone())));
 
+        let watched = (doors.clone(), ended.clone());
+        tokio::spawn(async move { watched.0.admission.watch(&watched.1).await });
+
         let storage_lost = tokio::select! {
             () = stop.cancelled() => false,
             () = doors.gateway.storage_lost() => true,

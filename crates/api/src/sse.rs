@@ -24,13 +24,13 @@ use bytes::{BufMut, Bytes, BytesMut};
 use domain::SpanId;
 use engine::{CallStream, Error, StreamEvent};
 use http_body::Frame;
-use tokio::{
-    sync::OwnedSemaphorePermit,
-    time::{Instant, Sleep},
-};
+use tokio::time::{Instant, Sleep};
 use tokio_util::sync::ReusableBoxFuture;
 
-use crate::problem::{Problem, SPAN_ID, span_header};
+use crate::{
+    admission::Permit,
+    problem::{Problem, SPAN_ID, span_header},
+};
 
 use self::payload::ChunkKind;
 pub(crate) use self::payload::{AnyEvent, TextEvent, write_on_one_line};
@@ -62,17 +62,13 @@ pub(crate) trait Notation: Unpin + Send + 'static {
 }
 
 /// The answer that writes a function's stream out.
-pub(crate) fn answer(stream: CallStream, permit: OwnedSemaphorePermit) -> Response {
+pub(crate) fn answer(stream: CallStream, permit: Permit) -> Response {
     let lines = Lines::of(stream.span_id, stream.is_structured);
     answer_in(lines, stream, permit)
 }
 
 /// The answer that writes `stream` out. The permit is given back with the last event, or when the client leaves.
-pub(crate) fn answer_in(
-    notation: impl Notation,
-    stream: CallStream,
-    permit: OwnedSemaphorePermit,
-) -> Response {
+pub(crate) fn answer_in(notation: impl Notation, stream: CallStream, permit: Permit) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream".parse()),
         (header::CACHE_CONTROL, "no-store".parse()),
@@ -105,7 +101,7 @@ enum State<S> {
     /// The source is asked in a future of its own, which outlives a comment that is sent while it waits.
     Open {
         next: ReusableBoxFuture<'static, (S, Option<StreamEvent>)>,
-        _permit: OwnedSemaphorePermit,
+        _permit: Permit,
     },
     /// The source fell silent, and what was written before has to leave first.
     Broken,
@@ -113,7 +109,7 @@ enum State<S> {
 }
 
 impl<S: Source, N: Notation> Events<S, N> {
-    fn new(source: S, notation: N, permit: OwnedSemaphorePermit) -> Self {
+    fn new(source: S, notation: N, permit: Permit) -> Self {
         Self {
             state: State::Open {
                 next: ReusableBoxFuture::new(next_of(source)),

@@ -14,6 +14,7 @@ mod settings;
 mod whole;
 mod worker;
 
-pub use local::LocalDocuments;
+pub use local::{Examined, LocalDocuments};
 pub use options::OcrOptions;
+pub use protocol::Walls;
 pub use worker::work;

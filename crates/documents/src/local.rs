@@ -1,5 +1,7 @@
 //! Documents, read on this machine: page by page, in turn with all others.
 
+mod examine;
+
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -28,8 +30,10 @@ use crate::{
     settings, whole,
 };
 
-/// Seconds of processor time that a look at a page may take: the densest take one.
-const OWN_SECONDS: u64 = 10;
+pub use examine::Examined;
+
+/// Seconds of processor time that a look at a page may take, and drawing it: the densest take one.
+const OWN_SECONDS: u64 = 6;
 /// Seconds of processor time that a page may take beside its recognition: the largest pictures take three to be decoded, and
 /// three for each of four turns that may have to be tried.
 const CLEANING_SECONDS: u64 = 20;
@@ -331,6 +335,10 @@ impl Job {
 }
 
 fn missing(page: u32, count: u32) -> String {
+    // A larger number than there can be was made this one.
+    if page == u32::MAX {
+        return format!("a page beyond all numbers was asked for; the document has {count}");
+    }
     match count {
         1 => format!("page {page} was asked for; the document has one page, whose index is 0"),
         count => format!(

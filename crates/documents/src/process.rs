@@ -35,6 +35,7 @@ pub(crate) struct Process {
     to: ChildStdin,
     from: ChildStdout,
     pages: u32,
+    walls: Walls,
 }
 
 /// What became of something that was asked of it.
@@ -84,6 +85,7 @@ impl Process {
             to,
             from,
             pages: 0,
+            walls: Walls::Missing,
         };
         let open = Open {
             kind: document.kind,
@@ -100,10 +102,16 @@ impl Process {
             Reply::Opened(pages, walls) => {
                 tell_of(walls);
                 process.pages = pages;
+                process.walls = walls;
                 Ok(process)
             }
             reply => Err(process.nonsense(&reply)),
         }
+    }
+
+    /// Whether the kernel keeps it off disk and network.
+    pub(crate) const fn walls(&self) -> Walls {
+        self.walls
     }
 
     /// How many pages the document has.
@@ -249,14 +257,12 @@ impl Drop for Process {
 }
 
 fn late() -> Failure {
-    Failure::Broken(
-        DocumentFault::TimedOut,
-        DocumentFault::TimedOut.slug().to_owned(),
-    )
+    let words = "it took longer than it may (`ocr.page_timeout_seconds`)".to_owned();
+    Failure::Broken(DocumentFault::TimedOut, words)
 }
 
 /// What programs need to be found, and one core for each.
-fn environment() -> [(&'static str, &'static str); 4] {
+pub(crate) fn environment() -> [(&'static str, &'static str); 4] {
     [
         // The allocator reserves a gibibyte at once, which would be all that the process may have (KiB).
         ("MIMALLOC_ARENA_RESERVE", "16384"),

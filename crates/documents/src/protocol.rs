@@ -67,7 +67,7 @@ pub(crate) enum Reply {
 
 /// Whether the kernel keeps the process off disk and network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Walls {
+pub enum Walls {
     /// It does.
     Up,
     /// It can do a part of that.

@@ -51,7 +51,8 @@ pub use model::{
 };
 pub use ocr::{
     Bbox, Dimensions, Document, DocumentFault, DocumentKind, DocumentSource, Element, ElementKind,
-    Label, OcrExtras, OcrImage, OcrPage, OcrPages, OcrRequest, Progress,
+    Label, OcrExtras, OcrImage, OcrPage, OcrPages, OcrRequest, Progress, TableCell, data_of,
+    table_data,
 };
 pub use page::{Page, Paged};
 pub use principal::{Principal, Project, ProjectName, ProjectScope, Token, TokenHash, TokenKey};

@@ -7,8 +7,9 @@ use std::sync::{
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use crate::{JsonObject, UsageReport};
+use crate::{Json, JsonObject, UsageReport};
 
 /// Where a document is to be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +60,12 @@ pub enum DocumentKind {
 
 /// How far into a file the mark of a PDF may stand (PDF 1.7, implementation note 13).
 const PDF_MARK_WITHIN: usize = 1024;
+
+/// What stands behind the colon of a `data:` URL, if it is one; a scheme has no case (RFC 3986, 3.1).
+pub fn data_of(url: &str) -> Option<&str> {
+    let (scheme, data) = url.split_once(':')?;
+    scheme.eq_ignore_ascii_case("data").then_some(data)
+}
 
 impl DocumentKind {
     /// What these bytes are, whatever they are called; `None` for anything that is not read here.
@@ -131,6 +138,8 @@ pub enum DocumentFault {
     TimedOut,
     /// What its address led to was no document.
     FetchFailed,
+    /// Its address may not be dialled.
+    NotAllowed,
 }
 
 impl DocumentFault {
@@ -145,6 +154,7 @@ impl DocumentFault {
             Self::Rejected => "document_rejected",
             Self::TimedOut => "ocr_timeout",
             Self::FetchFailed => "document_fetch_failed",
+            Self::NotAllowed => "url_not_allowed",
         }
     }
 }
@@ -286,6 +296,54 @@ pub struct Element {
     pub bbox: Bbox,
     /// What is known beside: the members of `ocr.md` 1.
     pub data: JsonObject,
+}
+
+/// A cell of a table, as its element's `data` tells it. The spans are at least 1.
+#[derive(Debug, Clone, Copy)]
+pub struct TableCell<'a> {
+    /// What it says.
+    pub text: &'a str,
+    /// Its first row.
+    pub row: usize,
+    /// Its first column.
+    pub column: usize,
+    /// How many rows it takes.
+    pub row_span: usize,
+    /// How many columns it takes.
+    pub column_span: usize,
+    /// Whether it tells what stands below it.
+    pub is_column_header: bool,
+    /// Whether it tells what stands beside it.
+    pub is_row_header: bool,
+}
+
+/// The `data` of a table's element (`ocr.md` 1).
+pub fn table_data<'a>(
+    rows: usize,
+    columns: usize,
+    cells: impl Iterator<Item = TableCell<'a>>,
+) -> JsonObject {
+    let cells = cells.map(|cell| {
+        json!({
+            "text": cell.text,
+            "row_span": cell.row_span,
+            "col_span": cell.column_span,
+            "start_row_offset_idx": cell.row,
+            "end_row_offset_idx": cell.row + cell.row_span,
+            "start_col_offset_idx": cell.column,
+            "end_col_offset_idx": cell.column + cell.column_span,
+            "column_header": cell.is_column_header,
+            "row_header": cell.is_row_header,
+        })
+    });
+    JsonObject::from_iter([
+        ("num_rows".to_owned(), Json::of(&rows)),
+        ("num_cols".to_owned(), Json::of(&columns)),
+        (
+            "table_cells".to_owned(),
+            Json::of(&cells.collect::<Vec<_>>()),
+        ),
+    ])
 }
 
 /// A rectangle on a page: left, top, right and bottom in the page's pixels.

@@ -117,6 +117,9 @@ pub struct TriedModel {
 pub struct CallDetail {
     /// One of our own words, or the provider's message, filtered.
     pub reason: String,
+    /// What one of our own words means here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<String>,
     /// The span that recorded the call; filled in when it is concluded.
     pub span_id: Option<SpanId>,
     /// How many answers were tried.
@@ -141,6 +144,7 @@ impl CallDetail {
     pub fn because(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
+            explanation: None,
             span_id: None,
             attempts: None,
             last_output: None,

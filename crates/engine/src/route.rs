@@ -15,6 +15,7 @@ use domain::{
     UsageReport,
     seams::{
         EgressPolicy, Host, Key, KeyRefusals, Provider, ProviderError, Registry, Store, Target,
+        Wanted,
     },
 };
 use futures_util::stream;
@@ -26,7 +27,8 @@ use crate::{
     error::{CallDetail, Code, Error},
     line::Line,
     options::Options,
-    price::{Asked, Name, PriceBook, Quote, UsdNumber, is_other_offer},
+    price::{Asked, Name, PriceBook, Quote, UsdNumber, has_fees, is_other_offer},
+    tokens::Sent,
     vault::Vault,
 };
 
@@ -111,10 +113,27 @@ impl Reachable {
         self.kind == ModelKind::Image
     }
 
-    /// What of its options and headers its dialect has no place for, a sentence each.
+    /// What of its options and headers its dialect has no place for when it is asked for that, a sentence each.
+    pub(crate) fn warnings(&self, sent: &Sent) -> Vec<String> {
+        let wanted = match sent {
+            Sent::Chat(_) if self.makes_images() => Wanted::Image,
+            Sent::Chat(chat) => Wanted::Chat(chat),
+            Sent::Embedding(_) => Wanted::Embedding,
+            Sent::Rerank(request) => Wanted::Rerank(request),
+            Sent::Document => return Vec::new(),
+        };
+        self.provider.warnings(&self.target, wanted)
+    }
+
+    /// The same of whatever it is asked for.
     fn left_out(&self) -> Vec<String> {
         let plain = ChatRequest::default();
-        self.provider.warnings(&self.target, &plain)
+        let wanted = match self.kind {
+            ModelKind::Llm => Wanted::Chat(&plain),
+            ModelKind::Embedding => Wanted::Embedding,
+            ModelKind::Image => Wanted::Image,
+        };
+        self.provider.warnings(&self.target, wanted)
     }
 
     /// What is remembered of it is remembered by this.
@@ -504,10 +523,15 @@ impl Routes {
             model: &target.model,
             region: region.map(String::as_str),
         };
-        self.prices.quote(Asked {
+        let quote = self.prices.quote(Asked {
             name,
             not_by_book: home.is_none() || is_other_offer(&target.provider, &target.options),
-        })
+        });
+        if has_fees(&target.provider, &target.options) {
+            quote.with_fees()
+        } else {
+            quote
+        }
     }
 }
 

@@ -70,8 +70,19 @@ pub(crate) async fn compose(config: &Config) -> anyhow::Result<Composed> {
 /// # Errors
 /// A bad key of the configuration.
 pub(crate) async fn alone(config: &Config) -> anyhow::Result<(Gateway, Principal)> {
+    alone_with(config, config.provider_options()).await
+}
+
+/// The same with other providers, or fewer of their keys.
+///
+/// # Errors
+/// A bad key of the configuration.
+pub(crate) async fn alone_with(
+    config: &Config,
+    providers: providers::Options,
+) -> anyhow::Result<(Gateway, Principal)> {
     let ids: Arc<dyn Ids> = Arc::new(RandomIds);
-    let connected = connect(config)?;
+    let connected = connect_with(config, providers)?;
     let clock = connected.0.clock.clone();
     let stores = store::open_in_memory().await?;
     let project = ProjectName::parse("default").map_err(|fault| anyhow!(fault))?;
@@ -107,6 +118,13 @@ async fn open(
 /// # Errors
 /// The first key with a bad value.
 pub(crate) fn connect(config: &Config) -> Result<(providers::Ground, Providers), Problems> {
+    connect_with(config, config.provider_options())
+}
+
+fn connect_with(
+    config: &Config,
+    providers: providers::Options,
+) -> Result<(providers::Ground, Providers), Problems> {
     let documents = LocalDocuments::new(&config.options.ocr);
     if documents.tesseract().is_none() {
         tracing::info!(
@@ -117,41 +135,49 @@ pub(crate) fn connect(config: &Config) -> Result<(providers::Ground, Providers),
         clock: Arc::new(SystemClock),
         documents: Arc::new(documents),
     };
-    let connected = providers::connect(config.provider_options(), &ground);
+    let connected = providers::connect(providers, &ground);
     let providers = connected.map_err(|fault| config.refusal(&fault))?;
     Ok((ground, providers))
 }
 
 /// The given master key, or the one beside the store, which is made when nothing was ever sealed.
 async fn master_key(source: &MasterKeySource, store: &dyn Store) -> anyhow::Result<MasterKey> {
-    let read = |path: &Path, text: &str| {
-        MasterKey::parse(text)
-            .with_context(|| format!("the master key in {} cannot be used", path.display()))
-    };
-    match source {
-        MasterKeySource::Given(key) => Ok(MasterKey::parse(key.expose())?),
-        MasterKeySource::File(path) => {
-            warn_if_readable_by_others(path);
-            let text = fs::read_to_string(path)
-                .with_context(|| format!("the master key in {} cannot be read", path.display()))?;
-            read(path, &text)
-        }
-        MasterKeySource::BesideStore(path) => match fs::read_to_string(path) {
-            Ok(text) => {
-                warn_if_readable_by_others(path);
-                read(path, &text)
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(anyhow!(error).context(
-                format!("the master key in {} cannot be read", path.display()),
-            )),
-            Err(_) if store.any_sealed_model().await?.is_some() => bail!(
-                "the master key {} is missing, and the store holds provider keys that it sealed; put the file back, or \
-                 give the key as GATEWRIGHT_MASTER_KEY",
-                path.display()
-            ),
-            Err(_) => make_master_key(path),
-        },
+    if let Some(key) = existing_master_key(source)? {
+        return Ok(key);
     }
+    let MasterKeySource::BesideStore(path) = source else {
+        bail!("the master key was to be had from {source} and is not");
+    };
+    if store.any_sealed_model().await?.is_some() {
+        bail!(
+            "the master key {} is missing, and the store holds provider keys that it sealed; put the file back, or give \
+             the key as GATEWRIGHT_MASTER_KEY",
+            path.display()
+        );
+    }
+    make_master_key(path)
+}
+
+/// The master key, unless it is the one beside the store, and that was not made yet.
+///
+/// # Errors
+/// A file that cannot be read, or holds no master key.
+pub(crate) fn existing_master_key(source: &MasterKeySource) -> anyhow::Result<Option<MasterKey>> {
+    let (path, may_be_missing) = match source {
+        MasterKeySource::Given(key) => return Ok(Some(MasterKey::parse(key.expose())?)),
+        MasterKeySource::File(path) => (path, false),
+        MasterKeySource::BesideStore(path) => (path, true),
+    };
+    let text = match fs::read_to_string(path) {
+        Err(error) if may_be_missing && error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => {
+            read.with_context(|| format!("the master key in {} cannot be read", path.display()))?
+        }
+    };
+    warn_if_readable_by_others(path);
+    let key = MasterKey::parse(&text)
+        .with_context(|| format!("the master key in {} cannot be used", path.display()))?;
+    Ok(Some(key))
 }
 
 /// A mounted secret may have a mode that its owner cannot choose, so this does not stop the start.

@@ -9,7 +9,7 @@ use domain::{
     ChatRequest, Delta, Deltas, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images,
     Message, OcrPages, OcrRequest, Part, Remarks, RerankRequest, Reranking, Role, Rung,
     ToolCallDelta, UsageReport,
-    seams::{BESIDE_TOOLS, Provider, ProviderError, ProviderErrorKind, Taken, Target},
+    seams::{BESIDE_TOOLS, Provider, ProviderError, ProviderErrorKind, Taken, Target, Wanted},
 };
 use futures_util::stream;
 
@@ -74,7 +74,7 @@ pub(crate) trait Adapter: Send + Sync + 'static {
     }
 
     /// As [`Provider::warnings`].
-    fn warnings(&self, _target: &Target, _request: &ChatRequest) -> Vec<String> {
+    fn warnings(&self, _target: &Target, _wanted: Wanted<'_>) -> Vec<String> {
         Vec::new()
     }
 
@@ -567,8 +567,12 @@ impl<A: Adapter> Provider for HttpProvider<A> {
         brought::functions(target)
     }
 
-    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
-        let mut warnings = self.adapter.warnings(target, request);
+    fn runs_tools(&self, target: &Target, request: &ChatRequest) -> bool {
+        brought::are_run_by_host(target, request)
+    }
+
+    fn warnings(&self, target: &Target, wanted: Wanted<'_>) -> Vec<String> {
+        let mut warnings = self.adapter.warnings(target, wanted);
         warnings.extend(vocabulary::ours(target));
         warnings.extend(left_out_headers(target));
         warnings

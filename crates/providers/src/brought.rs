@@ -1,7 +1,7 @@
 //! Tools that a client brings among the options of a model, in whatever dialect's words.
 
 use domain::{
-    ChatRequest, Json,
+    ChatRequest, Json, Tool,
     seams::{ProviderError, Target},
 };
 use serde_json::Value;
@@ -47,6 +47,23 @@ pub(crate) fn has_functions(target: &Target, request: &ChatRequest) -> bool {
     !request.tools.is_empty() || functions(target).is_some()
 }
 
+/// Whether some tool of a request, or of its target's options, is one that the host runs.
+pub(crate) fn are_run_by_host(target: &Target, request: &ChatRequest) -> bool {
+    let is_of_host = |tool: &Tool| !is_callers(&tool.kind);
+    request.tools.iter().any(is_of_host) || brings_hosts(target)
+}
+
+fn brings_hosts(target: &Target) -> bool {
+    let given = |option: &str| target.options.get(option).map(Json::to_value);
+    let of_model = given(TOOLS).unwrap_or_default();
+    let converse = given(TOOL_CONFIG).unwrap_or_default();
+    let further = given(MORE_FIELDS).unwrap_or_default();
+    items(&of_model)
+        .chain(items(&further[TOOLS]))
+        .any(is_run_by_host)
+        || items(&converse[TOOLS]).any(|tool| tool["systemTool"].is_object())
+}
+
 /// Refuses tools of both kinds where the dialect has but one place for them.
 pub(crate) fn check(target: &Target, request: &ChatRequest) -> Result<(), ProviderError> {
     if request.tools.is_empty() || !has_option(target) {
@@ -81,16 +98,29 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
 
 fn is_function(tool: &Value) -> bool {
     match tool["type"].as_str() {
-        Some("function" | "custom") => true,
-        Some(kind) => RUN_BY_READER.iter().any(|it| kind.starts_with(it)),
+        Some(kind) => is_callers(kind),
         // Anthropic's and Gemini's need no type.
         None => tool["name"].is_string() || DECLARATIONS.iter().any(|it| tool[it].is_array()),
     }
 }
 
+/// Whether tools of a kind are run by whoever reads the answer.
+fn is_callers(kind: &str) -> bool {
+    matches!(kind, "function" | "custom") || RUN_BY_READER.iter().any(|it| kind.starts_with(it))
+}
+
+fn is_run_by_host(tool: &Value) -> bool {
+    if let Some(kind) = tool["type"].as_str() {
+        return !is_callers(kind);
+    }
+    // Each member of one of Gemini's is a tool.
+    let mut members = tool.as_object().into_iter().flatten();
+    !tool["name"].is_string() && members.any(|(name, _)| !DECLARATIONS.contains(&name.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
-    use domain::{Tool, seams::ProviderErrorKind};
+    use domain::seams::ProviderErrorKind;
 
     use super::*;
     use crate::wire::tests::target;
@@ -163,6 +193,61 @@ mod tests {
         for (options, expected) in cases {
             assert_eq!(functions(&with(options)), expected, "{options}");
         }
+    }
+
+    #[test]
+    fn tools_that_the_host_runs_are_known_in_the_words_of_every_dialect() {
+        let cases = [
+            ("{}", false),
+            (r#"{"tools":[]}"#, false),
+            (
+                r#"{"tools":[{"type":"function","function":{"name":"f"}}]}"#,
+                false,
+            ),
+            (r#"{"tools":[{"name":"f","input_schema":{}}]}"#, false),
+            (
+                r#"{"tools":[{"type":"bash_20250124","name":"bash"}]}"#,
+                false,
+            ),
+            (
+                r#"{"tools":[{"functionDeclarations":[{"name":"f"}]}]}"#,
+                false,
+            ),
+            (
+                r#"{"toolConfig":{"tools":[{"toolSpec":{"name":"f"}},{"cachePoint":{}}]}}"#,
+                false,
+            ),
+            (
+                r#"{"tools":[{"type":"function"},{"type":"web_search"}]}"#,
+                true,
+            ),
+            (
+                r#"{"tools":[{"type":"web_search_20250305","name":"web_search"}]}"#,
+                true,
+            ),
+            (r#"{"tools":[{"googleSearch":{}}]}"#, true),
+            (
+                r#"{"tools":[{"functionDeclarations":[],"googleMaps":{}}]}"#,
+                true,
+            ),
+            (
+                r#"{"toolConfig":{"tools":[{"systemTool":{"name":"nova_grounding"}}]}}"#,
+                true,
+            ),
+            (
+                r#"{"additionalModelRequestFields":{"tools":[{"type":"web_search_20250305"}]}}"#,
+                true,
+            ),
+        ];
+
+        for (options, expected) in cases {
+            let found = are_run_by_host(&with(options), &ChatRequest::default());
+            assert_eq!(found, expected, "{options}");
+        }
+        let mut request = with_tool();
+        assert!(!are_run_by_host(&with("{}"), &request));
+        request.tools[0].kind = "web_search_preview".to_owned();
+        assert!(are_run_by_host(&with("{}"), &request));
     }
 
     #[test]

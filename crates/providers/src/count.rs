@@ -12,6 +12,19 @@ pub(crate) fn whole(number: &Value) -> Option<u64> {
     count.filter(|count| *count <= MAX_COUNT)
 }
 
+/// The sum of several counts, if it is still one.
+pub(crate) fn sum(counts: impl IntoIterator<Item = Usage>) -> Option<Usage> {
+    let mut sum = Usage::default();
+    for count in counts {
+        sum += count;
+        // No other count is above these two.
+        if sum.input_tokens.max(sum.output_tokens) > MAX_COUNT {
+            return None;
+        }
+    }
+    Some(sum)
+}
+
 /// What an answer took that is of no use: its host's own count, as `usage` reads it. Without one it is uncounted, if there
 /// is something in one of those `lists`; else nothing came.
 pub(crate) fn taken(

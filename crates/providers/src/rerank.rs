@@ -92,6 +92,14 @@ impl Form {
         body
     }
 
+    /// A sentence for what is left out.
+    pub(crate) fn warnings(self, target: &Target, request: &RerankRequest) -> Vec<String> {
+        match self {
+            Self::Cohere | Self::Pieces => Vec::new(),
+            Self::Jina | Self::Voyage | Self::Tei => without_pieces(target, request),
+        }
+    }
+
     fn texts(self) -> &'static str {
         match self {
             Self::Tei => "texts",
@@ -106,6 +114,15 @@ impl Form {
             Self::Tei => None,
         }
     }
+}
+
+/// That texts are not cut into as many pieces as was asked for.
+pub(crate) fn without_pieces(target: &Target, request: &RerankRequest) -> Vec<String> {
+    let warning = request.max_chunks_per_doc.map(|_| {
+        let provider = &target.provider;
+        format!("`max_chunks_per_doc` was left out: the dialect of `{provider}` cuts no texts into pieces")
+    });
+    warning.into_iter().collect()
 }
 
 /// Reads an answer of whatever form: as many texts as were wanted, each once, the best first.

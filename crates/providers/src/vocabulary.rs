@@ -18,10 +18,16 @@ const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh",
 /// The `response_format` that asks for nothing.
 pub(crate) const TEXT_FORMAT: &[&str] = &[r#"{"type":"text"}"#];
 
+/// What becomes of `user` and the like where there is nothing of the kind.
+pub(crate) const NO_USERS: Fate = Fate::LeftOut("does not tell users apart");
+/// What becomes of `encoding_format` where numbers come whatever it says. A caller gets vectors in the form that they were
+/// asked of the gateway in.
+pub(crate) const ONE_ENCODING: Fate = Fate::LeftOut("writes vectors in one way");
+
 /// What becomes of an option.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fate {
-    /// It has another name.
+    /// It has another name. Whoever gives both means the dialect's own.
     Renamed(&'static str),
     /// The dialect words it itself.
     Own,
@@ -49,7 +55,7 @@ pub(crate) fn carried(
         match fate(vocabulary, name) {
             _ if OURS.contains(&name) => None,
             None => Some((name, value)),
-            Some(Fate::Renamed(to)) => Some((to, value)),
+            Some(Fate::Renamed(to)) => (!is_given(target, to)).then_some((to, value)),
             Some(Fate::Own | Fate::LeftOut(_) | Fate::Refused(_) | Fate::Instead(..)) => None,
         }
     })
@@ -63,9 +69,15 @@ pub(crate) fn warnings(target: &Target, vocabulary: Vocabulary) -> Vec<String> {
             "the option `{name}` was left out: the dialect of `{}` {why}",
             target.provider
         )),
+        Some(Fate::Renamed(to)) if is_given(target, to) => Some(said_twice(name, to)),
         _ => None,
     });
     warnings.collect()
+}
+
+/// That an option says what another one does, which holds.
+pub(crate) fn said_twice(name: &str, by: &str) -> String {
+    format!("the option `{name}` was left out: `{by}` says the same")
 }
 
 /// A sentence for every option that says what a request itself does.
@@ -185,6 +197,12 @@ pub(crate) fn invalid(reason: String) -> ProviderError {
     ProviderError::new(ProviderErrorKind::Invalid, reason)
 }
 
+/// Whether an option has a value.
+pub(crate) fn is_given(target: &Target, name: &str) -> bool {
+    let given = target.options.get(name);
+    given.is_some_and(|given| !given.is_null())
+}
+
 fn fate(vocabulary: Vocabulary, name: &str) -> Option<Fate> {
     let row = vocabulary.iter().find(|(known, _)| *known == name);
     row.map(|(_, fate)| *fate)
@@ -242,6 +260,11 @@ mod tests {
         }
     }
 
+    fn carried_values(target: &Target) -> Vec<&str> {
+        let carried = carried(target, VOCABULARY);
+        carried.map(|(_, value)| value.text()).collect()
+    }
+
     #[test]
     fn every_option_has_a_fate() {
         let target = with(
@@ -266,6 +289,14 @@ mod tests {
         let refused = check(&with(r#"{"n":2}"#), VOCABULARY).unwrap_err();
         assert_eq!(refused.kind, ProviderErrorKind::Invalid);
         assert!(refused.reason.starts_with("the option `n` cannot be used"));
+        let twice = with(r#"{"stop":["a"],"stop_sequences":["b"]}"#);
+        assert_eq!(carried_values(&twice), [r#"["b"]"#]);
+        assert_eq!(
+            warnings(&twice, VOCABULARY),
+            ["the option `stop` was left out: `stop_sequences` says the same"]
+        );
+        let once = with(r#"{"stop":["a"],"stop_sequences":null}"#);
+        assert_eq!(carried_values(&once), [r#"["a"]"#, "null"]);
         let elsewhere = check(&with(r#"{"format":{}}"#), VOCABULARY).unwrap_err();
         assert_eq!(
             elsewhere.reason,

@@ -15,6 +15,7 @@ use domain::{
     Timestamp, Tool, ToolCall, ToolChoice, ToolMode, UsageReport, seams,
     seams::{
         Clock, EgressPolicy, FixedClock, Key, KeyRefusals, Provider, ProviderError, Taken, Target,
+        Wanted,
     },
 };
 use futures_util::StreamExt;
@@ -226,12 +227,17 @@ async fn run(case: &Path, provider: &dyn Provider) -> (String, String) {
         &format!("http://{}", listener.local_addr().unwrap()),
     );
     let serving = tokio::spawn(serve(listener, answers));
+    let warned = |wanted| provider.warnings(&target, wanted);
+    let mut warnings = Vec::new();
 
     let expected = if given.stream {
-        Ok(streamed(provider, &target, &chat(given)).await)
+        let chat = chat(given);
+        warnings = warned(Wanted::Chat(&chat));
+        Ok(streamed(provider, &target, &chat).await)
     } else if let Some(prompt) = given.image.take() {
         let media = mem::take(&mut given.media);
         let media = media.into_iter().map(part).collect();
+        warnings = warned(Wanted::Image);
         let answer = provider
             .generate_images(&target, &ImageRequest { prompt, media })
             .await;
@@ -243,6 +249,7 @@ async fn run(case: &Path, provider: &dyn Provider) -> (String, String) {
             top_k: rerank.top_k,
             max_chunks_per_doc: rerank.max_chunks_per_doc,
         };
+        warnings = warned(Wanted::Rerank(&request));
         let answer = provider.rerank(&target, &request).await;
         answer.map(|reranking| reranking_json(&reranking))
     } else if let Some(given) = given.ocr.take() {
@@ -251,17 +258,22 @@ async fn run(case: &Path, provider: &dyn Provider) -> (String, String) {
         answer.map(|pages| ocr_json(&pages))
     } else if given.input.is_empty() {
         let chat = chat(given);
+        warnings = warned(Wanted::Chat(&chat));
         provider
             .chat(&target, &chat)
             .await
             .map(|generation| generation_json(&generation))
     } else {
         let embedding = EmbeddingRequest { input: given.input };
+        warnings = warned(Wanted::Embedding);
         let answer = provider.embed(&target, &embedding).await;
         answer.map(|embeddings| embeddings_json(&embeddings))
     };
 
-    let expected = expected.unwrap_or_else(|error| error_json(&error));
+    let mut expected = expected.unwrap_or_else(|error| error_json(&error));
+    if !warnings.is_empty() {
+        expected["warnings"] = json!(warnings);
+    }
     let expected = serde_json::to_string_pretty(&expected).unwrap();
     // A request that is refused at home never goes out.
     let told = match tokio::time::timeout(Duration::from_millis(100), serving).await {

@@ -3,8 +3,10 @@
 //! Backends are private modules. Rows are kept as they are given: nothing here makes an id, reads a clock for a row
 //! or knows what a call is.
 
+mod backup;
 mod cache;
 mod error;
+mod inspect;
 mod lock;
 mod options;
 mod sqlite;
@@ -15,7 +17,9 @@ use domain::seams::{Cache, Store};
 
 use crate::sqlite::Access;
 pub use crate::{
-    error::OpenError,
+    backup::{Backup, Existing, Restored, SealedKey, Watch, back_up, look_into, restore},
+    error::{BackupError, OpenError},
+    inspect::{Database, Inspection, inspect},
     options::{Durability, Options},
 };
 

@@ -53,6 +53,19 @@ impl DirLock {
     }
 }
 
+/// Who has the lock of a directory; nobody where there is none to be had.
+pub(crate) fn holder_in(directory: &Path) -> io::Result<Option<String>> {
+    let mut file = match File::open(directory.join(FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => Ok(Some(holder(&mut file))),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     match file.take(64).read_to_string(&mut text) {

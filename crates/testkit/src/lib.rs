@@ -9,9 +9,11 @@ pub mod documents;
 pub mod events;
 pub mod files;
 mod flow;
+mod port;
 mod script;
 mod upstream;
 
 pub use answer::Answer;
+pub use port::QuietPort;
 pub use script::Script;
 pub use upstream::{Ending, EndingKind, Received, Upstream};

@@ -1,6 +1,6 @@
-//! Holds the manifests to the table of ARCHITECTURE, section 1.
+//! Holds the manifests to the table of ARCHITECTURE, section 1, and to code without `unsafe`.
 //!
-//! Normal and build dependencies only: tests may lean sideways.
+//! Of dependencies, normal and build ones only: tests may lean sideways.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -103,6 +103,26 @@ fn a_room_does_not_know_what_is_not_its_business() {
     }
 
     assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn no_crate_of_ours_may_have_unsafe_code() {
+    let workspace = fs::read_to_string(crates().join("../Cargo.toml")).expect("the workspace");
+    let workspace: Table = workspace.parse().expect("a manifest is TOML");
+    let inherits = |manifest: &Table| {
+        let lints = manifest.get("lints").and_then(|lints| lints.as_table());
+        lints.is_some_and(|lints| lints.get("workspace") == Some(&true.into()) && lints.len() == 1)
+    };
+
+    let others: Vec<String> = manifests()
+        .into_iter()
+        .filter(|(_, manifest)| !inherits(manifest))
+        .map(|(name, _)| name)
+        .collect();
+
+    // What is forbidden cannot be allowed again further down.
+    let level = workspace["workspace"]["lints"]["rust"]["unsafe_code"].as_str();
+    assert_eq!((level, others), (Some("forbid"), Vec::new()));
 }
 
 #[test]

@@ -109,7 +109,6 @@ pub(crate) async fn create(
     caller: Caller,
     body: Body<CreateEmbeddings>,
 ) -> Result<Response, Problem> {
-    let _permit = doors.admission.call()?;
     let CreateEmbeddings { input, model } = body.value;
     let embeddings = &doors.gateway.embeddings;
     let call = EmbeddingCall {

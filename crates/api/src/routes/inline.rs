@@ -7,6 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::{
+    admission::Permit,
     doors::Doors,
     extract::{Body, Caller, RequestBody},
     problem::{ErrorBody, Problem},
@@ -65,7 +66,6 @@ pub(crate) async fn call(
     caller: Caller,
     body: Body<CallByName>,
 ) -> Result<Response, Problem> {
-    let _permit = doors.admission.call()?;
     let (inline, request) = body.value.into();
     let which = doors.gateway.functions.ensure(&caller, inline).await?;
     let result = doors.gateway.calls.call(&caller, which, request).await?;
@@ -86,9 +86,9 @@ pub(crate) async fn call(
 pub(crate) async fn stream(
     State(doors): State<Doors>,
     caller: Caller,
+    permit: Permit,
     body: Body<CallByName>,
 ) -> Result<Response, Problem> {
-    let permit = doors.admission.call()?;
     let (inline, request) = body.value.into();
     let which = doors.gateway.functions.ensure(&caller, inline).await?;
     let stream = doors

@@ -122,7 +122,6 @@ pub(crate) async fn rerank(
     caller: Caller,
     body: Body<RerankDocuments>,
 ) -> Result<Response, Problem> {
-    let _permit = doors.admission.call()?;
     let body = body.value;
     let model = body.model.clone();
     let (request, shown) = body.parted();

@@ -5,6 +5,7 @@ use domain::{RevisionId, RevisionRef};
 use engine::StreamForm;
 
 use crate::{
+    admission::Permit,
     doors::Doors,
     extract::{Body, Caller, Params},
     problem::{ErrorBody, Problem},
@@ -28,10 +29,11 @@ use crate::{
 pub(crate) async fn stream_latest(
     State(doors): State<Doors>,
     caller: Caller,
+    permit: Permit,
     params: Params,
     body: Body<CallFunction>,
 ) -> Result<Response, Problem> {
-    stream(&doors, &caller, &params, None, body).await
+    stream(&doors, &caller, permit, &params, None, body).await
 }
 
 /// Stream a call of a function at one revision
@@ -50,21 +52,22 @@ pub(crate) async fn stream_latest(
 pub(crate) async fn stream_revision(
     State(doors): State<Doors>,
     caller: Caller,
+    permit: Permit,
     params: Params,
     body: Body<CallFunction>,
 ) -> Result<Response, Problem> {
     let revision = params.id("revision_id")?;
-    stream(&doors, &caller, &params, Some(revision), body).await
+    stream(&doors, &caller, permit, &params, Some(revision), body).await
 }
 
 async fn stream(
     doors: &Doors,
     caller: &Caller,
+    permit: Permit,
     params: &Params,
     revision: Option<RevisionId>,
     body: Body<CallFunction>,
 ) -> Result<Response, Problem> {
-    let permit = doors.admission.call()?;
     let which = RevisionRef {
         function: params.id("function_id")?,
         revision,

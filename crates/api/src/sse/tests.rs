@@ -9,13 +9,14 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
-    sync::{Semaphore, mpsc},
+    sync::mpsc,
     task::JoinHandle,
 };
 use tokio_util::task::TaskTracker;
 
 use super::*;
 use crate::{
+    admission::tests::{Line, places, taken},
     patience::{Patience, Patient, Requests},
     serve,
 };
@@ -33,18 +34,18 @@ impl Source for Scripted {
 struct Stream {
     says: mpsc::Sender<StreamEvent>,
     events: Events<Scripted>,
-    permits: Arc<Semaphore>,
+    places: Arc<Line>,
 }
 
 fn stream(is_structured: bool) -> Stream {
     let (says, heard) = mpsc::channel(2000);
-    let permits = Arc::new(Semaphore::new(1));
-    let permit = permits.clone().try_acquire_owned().unwrap();
+    let places = places();
+    let permit = taken(&places);
     let lines = Lines::of(SpanId::parse(SPAN).unwrap(), is_structured);
     Stream {
         says,
         events: Events::new(Scripted(heard), lines, permit),
-        permits,
+        places,
     }
 }
 
@@ -356,7 +357,7 @@ async fn the_permit_comes_back_with_the_last_event_or_the_client() {
     let mut ended = stream(false);
     ended.says.send(text("a")).await.unwrap();
     frame(&mut ended.events).await;
-    assert_eq!(ended.permits.available_permits(), 0);
+    assert_eq!(ended.places.running(), 1);
     let left = stream(false);
 
     ended
@@ -367,8 +368,8 @@ async fn the_permit_comes_back_with_the_last_event_or_the_client() {
     frame(&mut ended.events).await;
     drop(left.events);
 
-    assert_eq!(ended.permits.available_permits(), 1);
-    assert_eq!(left.permits.available_permits(), 1);
+    assert_eq!(ended.places.running(), 0);
+    assert_eq!(left.places.running(), 0);
     assert!(left.says.is_closed());
 }
 
@@ -460,7 +461,7 @@ async fn a_client_that_reads_nothing_is_cut_and_the_call_let_go() {
     let Stream {
         says,
         events,
-        permits,
+        places,
     } = stream(false);
     let (mut client, under_way, ended) = served(events, 256);
     let began = Instant::now();
@@ -478,7 +479,7 @@ async fn a_client_that_reads_nothing_is_cut_and_the_call_let_go() {
 
     assert!(!ended.await.unwrap());
     assert!((40..43).contains(&began.elapsed().as_secs()));
-    assert_eq!(permits.available_permits(), 1);
+    assert_eq!(places.running(), 0);
     assert!(under_way.is_empty());
 }
 
@@ -487,7 +488,7 @@ async fn a_client_that_leaves_takes_the_call_along() {
     let Stream {
         says,
         events,
-        permits,
+        places,
     } = stream(false);
     let (mut client, _, _ended) = served(events, 4096);
     client
@@ -500,5 +501,5 @@ async fn a_client_that_leaves_takes_the_call_along() {
     drop(client);
 
     says.closed().await;
-    assert_eq!(permits.available_permits(), 1);
+    assert_eq!(places.running(), 0);
 }

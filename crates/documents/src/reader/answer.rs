@@ -1,7 +1,8 @@
 //! Blocks written as a page's markdown, elements and images.
 
-use domain::{Bbox, Dimensions, Element, Json, JsonObject, Label, OcrImage, OcrPage};
-use serde_json::json;
+use domain::{
+    Bbox, Dimensions, Element, Json, JsonObject, Label, OcrImage, OcrPage, TableCell, table_data,
+};
 
 use super::{
     PageSource, Wanted,
@@ -93,7 +94,7 @@ fn element(block: Block, names: &[Option<String>], source: PageSource) -> Elemen
             data.insert("enumerated".to_owned(), Json::of(enumerated));
             data.insert("marker".to_owned(), Json::of(text));
         }
-        Detail::Table(table) => data.extend(table_data(table)),
+        Detail::Table(table) => data.extend(data_of(table)),
         Detail::Picture(index) => {
             if let Some(Some(name)) = names.get(*index) {
                 data.insert("image_id".to_owned(), Json::of(name));
@@ -127,28 +128,15 @@ fn rounded(bbox: Bbox) -> Bbox {
     }
 }
 
-/// The members of a table's `data` (`ocr.md` 1).
-fn table_data(table: &Table) -> JsonObject {
-    let cells: Vec<_> = table
-        .cells
-        .iter()
-        .map(|cell| {
-            json!({
-                "text": cell.text,
-                "row_span": cell.row_span,
-                "col_span": cell.column_span,
-                "start_row_offset_idx": cell.row,
-                "end_row_offset_idx": cell.row + cell.row_span,
-                "start_col_offset_idx": cell.column,
-                "end_col_offset_idx": cell.column + cell.column_span,
-                "column_header": cell.is_header,
-                "row_header": false,
-            })
-        })
-        .collect();
-    JsonObject::from_iter([
-        ("num_rows".to_owned(), Json::of(&table.rows)),
-        ("num_cols".to_owned(), Json::of(&table.columns)),
-        ("table_cells".to_owned(), Json::of(&cells)),
-    ])
+fn data_of(table: &Table) -> JsonObject {
+    let cells = table.cells.iter().map(|cell| TableCell {
+        text: &cell.text,
+        row: cell.row,
+        column: cell.column,
+        row_span: cell.row_span,
+        column_span: cell.column_span,
+        is_column_header: cell.is_header,
+        is_row_header: false,
+    });
+    table_data(table.rows, table.columns, cells)
 }

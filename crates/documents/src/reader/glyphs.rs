@@ -16,6 +16,7 @@ use hayro::kurbo::{Affine, BezPath, PathEl, Point, Rect, Shape, Vec2};
 use hayro_syntax::page::Page;
 
 use super::{
+    doubles,
     geometry::Place,
     images::{Exports, is_jpeg},
     ink::{Glyph, Ink, Meaning, PlacedImage},
@@ -75,7 +76,9 @@ pub(super) fn of<'a>(
         ),
     };
     interpret_page(page, &mut context, &mut collector);
-    collector.ink
+    let mut ink = collector.ink;
+    ink.glyphs = doubles::without(ink.glyphs, point);
+    ink
 }
 
 struct Collector<'s> {
@@ -94,15 +97,6 @@ struct Collector<'s> {
 impl Collector<'_> {
     fn clip(&self) -> Rect {
         self.clips.last().copied().unwrap_or(self.frame)
-    }
-
-    /// Text is drawn twice where it is both filled and outlined, or where a bold face is feigned.
-    fn is_drawn(&self, glyph: &Glyph) -> bool {
-        self.ink.glyphs.last().is_some_and(|last| {
-            last.text == glyph.text
-                && (last.x - glyph.x).abs() < 0.04 * glyph.size
-                && (last.y - glyph.y).abs() < 0.04 * glyph.size
-        })
     }
 
     fn stroke(&mut self, glyph: &PdfGlyph<'_>, text: &Meaning) -> f32 {
@@ -270,7 +264,7 @@ impl<'a> Device<'a> for Collector<'_> {
                 f64::from(glyph.y + glyph.advance.1 / 2.0),
             );
             let reach = f64::from(glyph.size) / 2.0;
-            if !clip.inflate(reach, reach).contains((middle_x, middle_y)) || self.is_drawn(&glyph) {
+            if !clip.inflate(reach, reach).contains((middle_x, middle_y)) {
                 continue;
             }
             let stroke = self.stroke(positioned, &glyph.text);
@@ -307,7 +301,9 @@ fn placed(glyph: &PdfGlyph<'_>, transform: Affine, invisible: bool) -> Option<Gl
         PdfGlyph::Outline(outline) => outline.advance_width(),
         PdfGlyph::Type3(drawn) => drawn.advance_width(),
     };
-    let pen: Vec2 = transform * Point::new(f64::from(advance.unwrap_or(500.0)), 0.0) - origin;
+    // An accent has no advance, and still a direction.
+    let advance = f64::from(advance.unwrap_or(500.0)).max(1.0);
+    let pen: Vec2 = transform * Point::new(advance, 0.0) - origin;
     if !(size > 0.1 && size.is_finite() && origin.is_finite() && pen.is_finite()) {
         return None;
     }

@@ -15,6 +15,7 @@ mod amount;
 mod answer;
 mod bullets;
 mod cleanup;
+mod doubles;
 mod fonts;
 mod frame;
 mod geometry;

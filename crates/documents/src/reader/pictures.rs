@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use domain::{Dimensions, DocumentFault, DocumentKind};
 use image::{
-    DynamicImage, GrayImage, ImageDecoder, ImageFormat, ImageReader, RgbImage,
+    DynamicImage, GrayImage, ImageDecoder, ImageError, ImageFormat, ImageReader, RgbImage,
     imageops::{self, FilterType},
     metadata::Orientation,
 };
@@ -127,7 +127,7 @@ impl PictureFile {
         };
         let (image, orientation) = self.decoded(index, limits, |mut decoder| {
             let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-            let image = DynamicImage::from_decoder(decoder).map_err(|_| broken())?;
+            let image = DynamicImage::from_decoder(decoder).map_err(|error| fault(&error))?;
             Ok((image, orientation))
         })?;
         let image = if in_colours {
@@ -156,7 +156,7 @@ impl PictureFile {
         bounds.max_alloc = Some(most * BYTES_PER_PIXEL);
         let mut reader = ImageReader::with_format(Cursor::new(&self.content), format(self.kind));
         reader.limits(bounds);
-        let decoder = reader.into_decoder().map_err(|_| broken())?;
+        let decoder = reader.into_decoder().map_err(|error| fault(&error))?;
         let (width, height) = decoder.dimensions();
         if u64::from(width) * u64::from(height) > most {
             let words = format!("the picture claims to have {width} x {height} pixels");
@@ -174,6 +174,16 @@ const fn format(kind: DocumentKind) -> ImageFormat {
         DocumentKind::Webp => ImageFormat::WebP,
         DocumentKind::Gif => ImageFormat::Gif,
         DocumentKind::Bmp => ImageFormat::Bmp,
+    }
+}
+
+fn fault(error: &ImageError) -> Unreadable {
+    match error {
+        ImageError::Unsupported(_) => Unreadable::Document(
+            DocumentFault::Unsupported,
+            "pictures with such samples or such a coding are not read here".to_owned(),
+        ),
+        _ => broken(),
     }
 }
 

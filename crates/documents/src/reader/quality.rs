@@ -6,6 +6,7 @@ use super::{
     geometry::Place,
     images::FULL_PAGE,
     ink::{Glyph, Ink, Meaning},
+    words,
 };
 
 /// More glyphs without a meaning than this part make a text that nobody can read (`ocr.md` 2).
@@ -30,6 +31,10 @@ const RARE: &str = "!\"#$&*+;<=>?@[\\]^`{|}~";
 /// More of these than this part is neither prose nor numbers nor a program.
 const MAX_RARE: f32 = 0.35;
 
+/// Where fewer letters than this part stand on lines along the page's sides, the page was set askew; letters askew beside
+/// lines are a watermark's.
+const MIN_STRAIGHT: f32 = 0.1;
+
 /// Less text than this over a scan is a stamp or a page number, and not what the scan says.
 const STAMP: usize = 200;
 
@@ -46,7 +51,9 @@ pub(super) enum Verdict {
 
 /// Judges a page of this size.
 pub(super) fn of(ink: &Ink, width: f32, height: f32) -> Verdict {
-    let letters = ink.glyphs.iter().filter(|glyph| !is_space(glyph)).count();
+    let letters = || ink.glyphs.iter().filter(|glyph| !is_space(glyph));
+    let askew = letters().filter(|glyph| words::is_askew(glyph)).count();
+    let letters = letters().count();
     if letters == 0 {
         let nothing = ink.images.is_empty() && ink.paths == 0;
         return if nothing {
@@ -56,7 +63,11 @@ pub(super) fn of(ink: &Ink, width: f32, height: f32) -> Verdict {
         };
     }
     let unknown = ink.glyphs.iter().filter(|glyph| is_unknown(glyph)).count();
-    if unknown as f32 > MAX_UNKNOWN * letters as f32 || is_garbled(&ink.glyphs) {
+    let straight = letters - askew;
+    if unknown as f32 > MAX_UNKNOWN * letters as f32
+        || (straight as f32) < MIN_STRAIGHT * letters as f32
+        || is_garbled(&ink.glyphs)
+    {
         return Verdict::Doubted;
     }
     let page = Bbox {
@@ -178,6 +189,20 @@ mod tests {
         text.extend(std::iter::repeat_n('\u{e012}', 30));
 
         assert_eq!(of(&ink(&text), 600.0, 800.0), Verdict::Doubted);
+    }
+
+    #[test]
+    fn a_page_that_was_set_askew_is_read_by_its_looks_and_one_under_a_watermark_is_not() {
+        let slanted = |letter: &Glyph| Glyph {
+            advance: (4.7, -1.7),
+            ..letter.clone()
+        };
+        let mut page = ink(PROSE);
+        page.glyphs = page.glyphs.iter().map(slanted).collect();
+        assert_eq!(of(&page, 600.0, 800.0), Verdict::Doubted);
+
+        page.glyphs.extend(ink(PROSE).glyphs);
+        assert_eq!(of(&page, 600.0, 800.0), Verdict::Believed);
     }
 
     #[test]

@@ -4,13 +4,15 @@
 //! (<https://tesseract-ocr.github.io/tessdoc/Command-Line-Usage.html>).
 
 use std::{
-    io::Write,
+    io::{self, Write},
+    os::unix::process::ExitStatusExt as _,
     path::Path,
     process::{Command, Output, Stdio},
     thread,
 };
 
-use domain::Bbox;
+use domain::{Bbox, DocumentFault};
+use rustix::process::Signal;
 
 use super::{Unreadable, cleanup::Gray};
 use crate::sandbox;
@@ -23,6 +25,10 @@ const SURE: f32 = 2.0;
 
 /// What it says of an error, cut to this many characters.
 const MAX_WORDS: usize = 300;
+
+/// What is said of a page that it cannot read within its bounds.
+const TOO_MUCH_WORK: &str = "to recognise it takes more work than any page of print needs";
+const NO_MEMORY: &str = "to recognise it broke the program for that, or took more memory than `ocr.worker_memory_mib` has";
 
 /// The program, and how it is to read.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +94,7 @@ impl Tesseract<'_> {
         arguments.push("tsv");
         let output = self.run(page, &arguments)?;
         if !output.status.success() {
-            return Err(failed(&output));
+            return Err(self.failed(&output));
         }
         Ok(parse(&String::from_utf8_lossy(&output.stdout)))
     }
@@ -115,9 +121,12 @@ impl Tesseract<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| Unreadable::Tesseract(format!("it could not be started: {error}")))?;
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::OutOfMemory => rejected(NO_MEMORY),
+                _ => Unreadable::Tesseract(format!("it could not be started: {error}")),
+            })?;
         // Where that is not possible, it may work as long as this process may.
-        let _ = sandbox::allow_child(&child);
+        let _ = sandbox::allow_child(&child, page.data.len());
         let input = child.stdin.take();
         let output = thread::scope(|scope| {
             // Fed by a thread: it may write before it has read everything.
@@ -131,14 +140,32 @@ impl Tesseract<'_> {
             });
             child.wait_with_output()
         });
-        output.map_err(|error| Unreadable::Tesseract(format!("it could not be read: {error}")))
+        let output = output
+            .map_err(|error| Unreadable::Tesseract(format!("it could not be read: {error}")))?;
+        match output.status.signal() {
+            None => Ok(output),
+            Some(signal) if signal == Signal::XCPU.as_raw() => Err(rejected(TOO_MUCH_WORK)),
+            Some(_) => Err(rejected(NO_MEMORY)),
+        }
+    }
+
+    fn failed(&self, output: &Output) -> Unreadable {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let missing = |language: &&str| said.contains(&format!("/{language}.traineddata"));
+        if let Some(language) = self.languages.split('+').find(missing) {
+            return Unreadable::Tesseract(format!(
+                "the language `{language}` is not installed: on Debian and Ubuntu `apt-get install tesseract-ocr-{}` \
+                 brings it, or change `ocr.languages`",
+                language.to_lowercase().replace('_', "-")
+            ));
+        }
+        let words: String = said.trim().chars().take(MAX_WORDS).collect();
+        Unreadable::Tesseract(format!("it failed ({}): {words}", output.status))
     }
 }
 
-fn failed(output: &Output) -> Unreadable {
-    let words = String::from_utf8_lossy(&output.stderr);
-    let words: String = words.trim().chars().take(MAX_WORDS).collect();
-    Unreadable::Tesseract(format!("it failed ({}): {words}", output.status))
+fn rejected(words: &str) -> Unreadable {
+    Unreadable::Document(DocumentFault::Rejected, words.to_owned())
 }
 
 /// Reads the words out of its table: level, page, block, paragraph, line, word, left, top, width, height, confidence, text.

@@ -147,6 +147,26 @@ fn text_that_runs_another_way_than_its_page_is_read_too() {
 }
 
 #[test]
+fn text_that_is_drawn_again_is_read_once() {
+    let again =
+        format!("q 1 Tr 1 0 0 1 0.4 0 cm {LETTER} Q {LETTER} q 1 0 0 1 0.8 -0.8 cm {LETTER} Q");
+
+    let read = read(DocumentKind::Pdf, pdf(&again, ""), &wanted()).unwrap();
+
+    assert_eq!(read.page.markdown, MARKDOWN);
+}
+
+#[test]
+fn a_watermark_leaves_no_letters_in_the_text() {
+    let content =
+        format!("{LETTER} q 0.7 0.7 -0.7 0.7 150 640 cm BT /B 60 Tf 0 0 Td (TILIFI) Tj ET Q");
+
+    let read = read(DocumentKind::Pdf, pdf(&content, ""), &wanted()).unwrap();
+
+    assert_eq!(read.page.markdown, MARKDOWN);
+}
+
+#[test]
 fn drawn_bullets_begin_items() {
     let content = "BT /F 11 Tf 72 700 Td (The first berth) Tj 0 -14 Td (The second one) Tj ET \
          60 701 4 4 re f 60 687 4 4 re f";
@@ -389,4 +409,34 @@ fn a_page_by_its_looks_is_looked_at_first() {
         reader.recognise(0, &wanted),
         Err(Unreadable::Tesseract(_))
     ));
+}
+
+#[test]
+fn a_page_that_ends_the_program_for_recognition_is_rejected_and_a_missing_language_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |script: &str, languages: &str| {
+        let program = folder.path().join("tesseract");
+        std::fs::write(&program, format!("#!/bin/sh\ncat >/dev/null\n{script}\n")).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, mode).unwrap();
+        let wanted = Wanted {
+            force_ocr: true,
+            tesseract: Some(program),
+            languages: languages.to_owned(),
+            ..wanted()
+        };
+        let mut reader =
+            Reader::open(DocumentKind::Pdf, pdf(LETTER, ""), &Limits::default()).unwrap();
+        read_by(&mut reader, &wanted).unwrap_err()
+    };
+    let missing = "echo 'Error opening data file /usr/share/tessdata/deu.traineddata' >&2; exit 1";
+
+    assert!(matches!(
+        read("kill -9 $$", "eng"),
+        Unreadable::Document(DocumentFault::Rejected, _)
+    ));
+    let Unreadable::Tesseract(words) = read(missing, "eng+deu") else {
+        panic!("it is the operator's to mend");
+    };
+    assert!(words.contains("tesseract-ocr-deu"), "{words}");
 }

@@ -22,8 +22,10 @@ const SPACE: f32 = 0.15;
 /// A pen that goes back by more than this part of the size begins something else.
 const BACK: f32 = 0.4;
 
-/// A pen that goes up or down by more than this part of the size writes no level line.
-const ASKEW: f32 = 0.2;
+/// A pen that goes up or down by more than this part of its way writes no level line; the text under a scan may be as far from
+/// level as the scan is, some degrees. It is a part of the way and not of the size: an `I` goes so little that it would pass
+/// for level at any slant.
+const ASKEW: f32 = 0.13;
 
 /// Pieces whose baselines differ by less than this part of the size stand on one line.
 const LEVEL: f32 = 0.12;
@@ -56,15 +58,19 @@ fn quarter(glyph: &Glyph) -> usize {
 
 /// The glyphs that run in a direction, and not askew.
 pub(super) fn running(glyphs: &[Glyph], direction: usize) -> Vec<Glyph> {
-    let runs = |glyph: &&Glyph| {
-        let across = if direction % 2 == 1 {
-            glyph.advance.0
-        } else {
-            glyph.advance.1
-        };
-        quarter(glyph) == direction && across.abs() <= ASKEW * glyph.size
-    };
+    let runs = |glyph: &&Glyph| runs(glyph, direction);
     glyphs.iter().filter(runs).cloned().collect()
+}
+
+/// Whether it runs in no direction that lines run in.
+pub(super) fn is_askew(glyph: &Glyph) -> bool {
+    !runs(glyph, quarter(glyph))
+}
+
+fn runs(glyph: &Glyph, direction: usize) -> bool {
+    let (x, y) = (glyph.advance.0.abs(), glyph.advance.1.abs());
+    let (along, across) = if direction % 2 == 1 { (y, x) } else { (x, y) };
+    quarter(glyph) == direction && across <= ASKEW * along
 }
 
 /// Turns what is on a page of this width and height, so that text which runs in `direction` runs level.
@@ -121,7 +127,7 @@ pub(super) fn of(glyphs: &[Glyph]) -> Vec<Word> {
         };
         // What runs askew, a watermark or the label of an axis, would only confuse the lines: `turned` reads what is turned
         // by quarters.
-        if text.is_empty() || quarter(glyph) != 0 || glyph.advance.1.abs() > ASKEW * glyph.size {
+        if text.is_empty() || !runs(glyph, 0) {
             pieces.extend(open.take());
             continue;
         }
@@ -382,6 +388,26 @@ mod tests {
         glyphs.extend(set("b", 0.0, 0.0, 0.0));
 
         assert_eq!(texts(&glyphs), ["bridge", "below"]);
+    }
+
+    #[test]
+    fn letters_of_a_watermark_are_no_words_however_narrow_they_are() {
+        let mut glyphs = set("the old", 0.0, 0.0, 0.0);
+        for (letter, advance, slant) in [('C', 7.0, 1.0), ('I', 2.7, 0.18), ('\u{301}', 0.01, 1.0)]
+        {
+            glyphs.push(Glyph {
+                text: Meaning::Character(letter),
+                x: 100.0,
+                y: 0.0,
+                advance: (advance, -slant * advance),
+                size: 10.0,
+                stroke: 80.0,
+                invisible: false,
+            });
+        }
+
+        assert_eq!(texts(&glyphs), ["the", "old"]);
+        assert!((1..4).all(|direction| running(&glyphs, direction).is_empty()));
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub use clock::{Clock, CountingIds, FixedClock, Ids, RandomIds, SystemClock};
 pub use document::{Documents, Fetched, Fetcher, NoDocuments, PagePicture};
 pub use provider::{
     BESIDE_TOOLS, EgressPolicy, Home, Host, Key, KeyRefusal, KeyRefusals, OcrModels, Provider,
-    ProviderError, ProviderErrorKind, Registry, Taken, Target,
+    ProviderError, ProviderErrorKind, Registry, Taken, Target, Wanted,
 };
 pub use store::{
     AliasStore, DatasetStore, FunctionStore, ModelStore, SpanStore, Store, StoreError, TokenStore,

@@ -16,6 +16,19 @@ use crate::{
     Rung, Secret, UsageReport,
 };
 
+/// What a model is asked for, as far as it matters to its options.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted<'r> {
+    /// An answer to a conversation.
+    Chat(&'r ChatRequest),
+    /// An image.
+    Image,
+    /// Vectors of texts.
+    Embedding,
+    /// The order of texts.
+    Rerank(&'r RerankRequest),
+}
+
 /// Whose addresses may be dialled (`reliability.md` 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EgressPolicy {
@@ -180,9 +193,14 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Whether the host runs tools of its own for a request: what it takes for them comes beside the price of the tokens.
+    fn runs_tools(&self, _: &Target, _: &ChatRequest) -> bool {
+        false
+    }
+
     /// What of the target's options is left out because its dialect has no place for it, a sentence each. An option
     /// that cannot be left out without changing the answer is refused instead.
-    fn warnings(&self, _: &Target, _: &ChatRequest) -> Vec<String> {
+    fn warnings(&self, _: &Target, _: Wanted<'_>) -> Vec<String> {
         Vec::new()
     }
 

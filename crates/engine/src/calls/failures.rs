@@ -42,9 +42,14 @@ impl Failures {
 
 /// That the deadline of the whole has passed, in a word if there is one for it.
 pub(super) fn too_late(limit: Duration, word: Option<&str>, ledger: &Ledger) -> Error {
-    let usual = || format!("the call took longer than {} s", limit.as_secs_f64());
-    let reason = word.map_or_else(usual, str::to_owned);
-    let mut detail = CallDetail::because(reason);
+    let what = format!("the call took longer than {} s", limit.as_secs_f64());
+    let mut detail = match word {
+        Some(word) => CallDetail {
+            explanation: Some(what),
+            ..CallDetail::because(word)
+        },
+        None => CallDetail::because(what),
+    };
     detail.models = ledger.models();
     Error::call(Code::UpstreamTimeout, detail)
 }
@@ -82,9 +87,16 @@ pub(super) fn told(failure: &ProviderError, ledger: &Ledger) -> Error {
 fn of_document(fault: DocumentFault, reason: &str) -> Error {
     let member = match fault {
         DocumentFault::TooManyBytes => return Error::text(Code::PayloadTooLarge, reason),
-        DocumentFault::TimedOut => {
-            let detail = CallDetail::because(fault.slug());
-            return Error::call(Code::UpstreamTimeout, detail);
+        DocumentFault::TimedOut | DocumentFault::NotAllowed => {
+            let code = match fault {
+                DocumentFault::TimedOut => Code::UpstreamTimeout,
+                _ => Code::BadRequest,
+            };
+            let detail = CallDetail {
+                explanation: Some(reason.to_owned()),
+                ..CallDetail::because(fault.slug())
+            };
+            return Error::call(code, detail);
         }
         DocumentFault::Pages => "pages",
         _ => "document",

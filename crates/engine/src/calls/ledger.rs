@@ -131,9 +131,7 @@ impl Ledger {
         let demand = sent.chat().and_then(|chat| chat.demand.as_ref());
         let mut entry = Entry::of(&reachable.target.name, demand.map(|demand| demand.rung));
         entry.is_hedge = is_hedge;
-        if let Some(chat) = sent.chat() {
-            entry.warnings = reachable.provider.warnings(&reachable.target, chat);
-        }
+        entry.warnings = reachable.warnings(&sent);
         let mut entries = self.entries();
         entries.push(entry);
         Attempt {
@@ -417,15 +415,15 @@ impl Attempt<'_> {
     fn book(&mut self, status: Status, report: Option<UsageReport>) {
         self.is_over = true;
         self.tell_refused_keys();
-        let quote = self.reachable.quote.as_ref();
+        let quote = self.quote();
         let mut entries = self.ledger.entries();
         let entry = &mut entries[self.index];
         entry.status = status;
-        entry.price_origin = quote.map(|quote| quote.origin.clone());
+        entry.price_origin = quote.as_ref().map(|quote| quote.origin.clone());
         entry.ms = elapsed_ms(self.began);
         if let Some(report) = report {
             let counted = Counted::Reported(report);
-            entry.bill = Some(self.prices.bill(quote, &counted));
+            entry.bill = Some(self.prices.bill(quote.as_ref(), &counted));
             entry.counted = Some(counted);
         } else {
             entry.uncounted = Some(Box::new(Uncounted {
@@ -433,9 +431,20 @@ impl Attempt<'_> {
                 sent: self.sent.clone(),
                 received: mem::take(&mut self.received),
                 begun: self.begun.take(),
-                quote: quote.cloned(),
+                quote,
             }));
         }
+    }
+
+    /// What the model costs, for this request.
+    fn quote(&self) -> Option<Quote> {
+        let quote = self.reachable.quote.clone()?;
+        let Reachable {
+            provider, target, ..
+        } = self.reachable;
+        let chat = self.sent.chat();
+        let has_fees = chat.is_some_and(|chat| provider.runs_tools(target, chat));
+        Some(if has_fees { quote.with_fees() } else { quote })
     }
 }
 

@@ -195,16 +195,27 @@ pub(super) fn unsent_media(input: &Json) -> Vec<String> {
     let members = media_members(input).unwrap_or_default();
     let is_text = |key: &str, value: &Json| {
         let url = value.as_string().unwrap_or_default();
-        media_kind(key).is_some() && url.starts_with("http:")
+        media_kind(key).is_some() && is_address(&url) && !is_of_media(&url)
     };
     let texts = members.iter().filter(|(key, value)| is_text(key, value));
     texts
         .map(|(key, _)| {
             format!(
-                "the input's `{key}` was sent as a text: its URL is neither `https:` nor `data:`"
+                "the input's `{key}` was sent as a text: its URL begins with neither `https:` nor `data:`"
             )
         })
         .collect()
+}
+
+fn is_of_media(url: &str) -> bool {
+    url.starts_with("data:") || url.starts_with("https:")
+}
+
+/// Whether a text begins as the address of something does, wherever that lies.
+fn is_address(text: &str) -> bool {
+    let is_of_scheme = |char: char| char.is_ascii_alphanumeric() || "+-.".contains(char);
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.chars().all(is_of_scheme))
 }
 
 /// The members of an input that may hold media. The text is searched before it is parsed: few do.
@@ -224,9 +235,7 @@ fn media_kind(key: &str) -> Option<&str> {
 /// `_<kind>_media_input` with a `data:` or `https:` URL.
 fn media_part(key: &str, value: &Json) -> Option<Part> {
     let kind = media_kind(key)?;
-    let url = value
-        .as_string()
-        .filter(|url| url.starts_with("data:") || url.starts_with("https:"))?;
+    let url = value.as_string().filter(|url| is_of_media(url))?;
     let media_type = url.strip_prefix("data:").unwrap_or_default();
     Some(if kind == "image" || media_type.starts_with("image/") {
         Part::Image(url)
@@ -304,15 +313,14 @@ mod tests {
     fn media_that_are_no_more_than_a_text_are_told() {
         let input = json(
             r#"{"_image_media_input":"http://example.com/a.png","_file_media_input":"https://example.com/a.pdf",
-               "_X_media_input":"http://example.com/a","image":"http://example.com/a"}"#,
+               "_X_media_input":"http://example.com/a","image":"http://example.com/a","_pdf_media_input":"ftp://example.com/a",
+               "_audio_media_input":"see: here://","_video_media_input":"HTTPS://example.com/a"}"#,
         );
 
-        assert_eq!(
-            unsent_media(&input),
-            [
-                "the input's `_image_media_input` was sent as a text: its URL is neither `https:` nor `data:`"
-            ]
-        );
+        let told = ["_image", "_pdf", "_video"].map(|kind| {
+            format!("the input's `{kind}_media_input` was sent as a text: its URL begins with neither `https:` nor `data:`")
+        });
+        assert_eq!(unsent_media(&input), told);
         assert_eq!(unsent_media(&json(r#""_a_media_input""#)), [""; 0]);
     }
 

@@ -12,6 +12,8 @@ use super::source::fault;
 
 /// How many bytes of an answer there may be.
 const MAX_ANSWER: usize = 100 * 1024 * 1024;
+/// Where the `data` of a table's element has its cells.
+const TABLE_CELLS: &str = "table_cells";
 
 /// The pages that a caller named, ascending and without duplicates; `None` if it named none.
 pub(super) fn wanted(pages: &[u32]) -> Option<Vec<u32>> {
@@ -108,6 +110,7 @@ fn forget(page: &mut OcrPage, id: &str) {
         page.markdown = page.markdown.replace(&(mark.clone() + gap), "");
         page.markdown = page.markdown.replace(&mark, "");
     }
+    page.markdown = without_tag(&page.markdown, id);
     let mark = OcrImage::mark(id);
     page.markdown.truncate(page.markdown.trim_end().len());
     for element in &mut page.elements {
@@ -115,11 +118,47 @@ fn forget(page: &mut OcrPage, id: &str) {
             let rest = element.text.replace(&mark, "");
             rest.trim().clone_into(&mut element.text);
         }
+        if let Some(cells) = element.data.get_mut(TABLE_CELLS)
+            && cells.text().contains(&mark)
+        {
+            *cells = Json::of(&without_mark(&cells.to_value(), &mark));
+        }
         let is_its = |value: &Json| value.to_value() == id;
         if element.data.get("image_id").is_some_and(is_its) {
             element.data.shift_remove("image_id");
         }
     }
+}
+
+/// The cells of a table without a picture's mark in what they say.
+fn without_mark(cells: &Value, mark: &str) -> Value {
+    let mut cells = cells.clone();
+    for cell in cells.as_array_mut().into_iter().flatten() {
+        if let Some(Value::String(text)) = cell.get_mut("text") {
+            let rest = text.replace(mark, "");
+            rest.trim().clone_into(text);
+        }
+    }
+    cells
+}
+
+/// The text without a picture's tag, as it stands in tables that are told as HTML.
+fn without_tag(text: &str, id: &str) -> String {
+    const TAG: &str = "<img";
+    let named = [format!("src=\"{id}\""), format!("src='{id}'")];
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(begin) = rest.find(TAG) {
+        let end = rest[begin..]
+            .find('>')
+            .map_or(rest.len(), |end| begin + end + 1);
+        kept += &rest[..begin];
+        if !named.iter().any(|name| rest[begin..end].contains(name)) {
+            kept += &rest[begin..end];
+        }
+        rest = &rest[end..];
+    }
+    kept + rest
 }
 
 #[expect(
@@ -216,6 +255,33 @@ mod tests {
         keep(&mut pages, request);
         let ids = pages[0].images.iter().map(|image| image.id.clone());
         (ids.collect(), pages[0].markdown.clone())
+    }
+
+    #[test]
+    fn a_picture_that_is_cut_leaves_tables_too() {
+        let cell = |text: &str| json!([{"text": text, "row_span": 1}]);
+        let mut page = OcrPage {
+            markdown: "<table><tr><td>a <img src=\"img-0.png\" alt=''></td><td><img src='img-1.png'></td></tr></table>"
+                .to_owned(),
+            ..page(0)
+        };
+        let element = Element {
+            label: Label::Table,
+            data: JsonObject::from([(
+                TABLE_CELLS.to_owned(),
+                Json::of(&cell("x ![img-0.png](img-0.png)")),
+            )]),
+            ..page.elements[0].clone()
+        };
+        page.elements = vec![element];
+
+        forget(&mut page, "img-0.png");
+
+        assert_eq!(
+            page.markdown,
+            "<table><tr><td>a </td><td><img src='img-1.png'></td></tr></table>"
+        );
+        assert_eq!(page.elements[0].data[TABLE_CELLS].to_value(), cell("x"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{fmt::Write, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use domain::{
-    Document, DocumentFault, DocumentKind, DocumentSource, Json,
+    Document, DocumentFault, DocumentKind, DocumentSource, Json, data_of,
     seams::{Documents, Fetched, Fetcher, ProviderError, ProviderErrorKind as Kind},
 };
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ pub(super) fn fault(fault: DocumentFault, reason: impl Into<String>) -> Provider
 }
 
 fn is_address(url: &str) -> bool {
-    !url.starts_with("data:")
+    data_of(url).is_none()
 }
 
 /// What the span says of where a document was said to be.

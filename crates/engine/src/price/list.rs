@@ -13,6 +13,7 @@ const FROM_FILE: &str = "file ";
 const FROM_BOOK: &str = "book ";
 const UNPRICED: &str = "unpriced";
 const NOT_BY_BOOK: &str = " (not by the book)";
+const AND_FEES: &str = " (and fees)";
 /// Stands before the region in an origin.
 const REGION: char = '#';
 /// Signs in names that would be taken for parts of an origin, the one that the codes begin with first.
@@ -100,6 +101,9 @@ impl PriceBook {
     /// What a model costs by now that had a price of that origin; `None` if that price was not one of these, or it was
     /// never asked for.
     pub(crate) fn quote_again(&self, origin: &str) -> Option<Quote> {
+        if let Some(origin) = origin.strip_suffix(AND_FEES) {
+            return self.quote_again(origin).map(Quote::with_fees);
+        }
         let versioned = origin
             .strip_prefix(FROM_FILE)
             .or_else(|| origin.strip_prefix(FROM_BOOK));
@@ -134,6 +138,23 @@ impl Quote {
             origin: UNPRICED.into(),
         }
     }
+
+    /// The same for what the host bills as well beside it, nobody here knows how much.
+    pub(crate) fn with_fees(self) -> Self {
+        if is_with_fees(&self.origin) {
+            return self;
+        }
+        Self {
+            is_exact: false,
+            origin: format!("{}{AND_FEES}", self.origin).into(),
+            ..self
+        }
+    }
+}
+
+/// Whether the host billed something beside the price of that origin.
+pub(crate) fn is_with_fees(origin: &str) -> bool {
+    origin.ends_with(AND_FEES)
 }
 
 impl fmt::Display for Asked<'_> {
@@ -291,8 +312,13 @@ mod tests {
             assert_eq!(every.quote_again(&then.origin), Some(every.quote(one)));
             assert_eq!(book.quote_again(&both.quote(one).origin), Some(then));
         }
+        let with_fees = book.quote(asked("openai/gpt-4o", None, false)).with_fees();
+        assert!(with_fees.price.is_some() && !with_fees.is_exact);
+        assert_eq!(book.quote_again(&with_fees.origin), Some(with_fees.clone()));
+        assert_eq!(with_fees.clone().with_fees(), with_fees);
         for origin in [
             "custom model",
+            "custom model (and fees)",
             "built in",
             "unpriced",
             "",

@@ -21,8 +21,8 @@ pub use self::{
 };
 pub(crate) use self::{
     decimal::UsdNumber,
-    list::Asked,
-    names::{Name, is_other_offer},
+    list::{Asked, is_with_fees},
+    names::{Name, has_fees, is_other_offer},
 };
 use crate::options::PricesOptions;
 

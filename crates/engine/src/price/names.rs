@@ -82,20 +82,26 @@ pub(crate) fn find(name: Name<'_>) -> Option<Found> {
 
 /// Whether the options ask for something that the price is not for.
 pub(crate) fn is_other_offer(provider: &str, options: &JsonObject) -> bool {
-    book().rules(provider).any(|rule| {
+    asks(provider, options, &["absent", "usual"])
+}
+
+/// Whether the options ask for something that is billed beside what the price is for.
+pub(crate) fn has_fees(provider: &str, options: &JsonObject) -> bool {
+    asks(provider, options, &["beside"])
+}
+
+/// Whether an option that a rule of one of these kinds names has another value than the usual ones that the rule knows.
+fn asks(provider: &str, options: &JsonObject, kinds: &[&str]) -> bool {
+    let mut rules = book().rules(provider);
+    rules.any(|rule| {
         let mut words = rule.text.split(' ');
         let given = words.next().and_then(|name| options.get(name));
         let Some(given) = given.filter(|given| !given.is_null()) else {
             return false;
         };
-        match rule.kind {
-            "absent" => true,
-            "usual" => {
-                let given = given.as_string();
-                !words.any(|usual| given.as_deref() == Some(usual))
-            }
-            _ => false,
-        }
+        let text = given.as_string();
+        let text = text.as_deref().unwrap_or(given.text());
+        kinds.contains(&rule.kind) && words.all(|usual| text != usual)
     })
 }
 
@@ -562,7 +568,7 @@ mod tests {
             ("openai", "service_tier", "\"flex\"", true),
             ("openai", "service_tier", "\"default\"", false),
             ("openai", "service_tier", "null", false),
-            ("openai", "web_search_options", "{}", true),
+            ("openai", "web_search_options", "{}", false),
             ("openai", "temperature", "0", false),
             ("anthropic", "inference_geo", "\"us\"", true),
             ("groq", "service_tier", "\"flex\"", false),
@@ -577,10 +583,25 @@ mod tests {
     }
 
     #[test]
+    fn some_options_have_fees() {
+        for (provider, options, expected) in [
+            ("openai", r#"{"web_search_options":{}}"#, true),
+            ("openai", r#"{"web_search_options":null}"#, false),
+            ("openai", r#"{"service_tier":"flex"}"#, false),
+            ("dashscope", r#"{"enable_search":true}"#, true),
+            ("dashscope", r#"{"enable_search":false}"#, false),
+            ("groq", r#"{"web_search_options":{}}"#, false),
+        ] {
+            let given: JsonObject = serde_json::from_str(options).unwrap();
+            assert_eq!(has_fees(provider, &given), expected, "{provider} {options}");
+        }
+    }
+
+    #[test]
     fn every_kind_of_rule_in_the_book_is_known() {
         let known = [
-            "absent", "apart", "arn", "cut", "dated", "free", "latest", "places", "prefix",
-            "profile", "siblings", "tuned", "usual",
+            "absent", "apart", "arn", "beside", "cut", "dated", "free", "latest", "places",
+            "prefix", "profile", "siblings", "tuned", "usual",
         ];
         for provider in [
             "openai",

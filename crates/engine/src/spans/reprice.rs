@@ -11,7 +11,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{
     options::PricesOptions,
-    price::{OwnPrices, PriceBook, Prices},
+    price::{OwnPrices, PriceBook, Prices, is_with_fees},
 };
 
 /// How many spans a step goes through.
@@ -218,7 +218,9 @@ fn recount(meta: &Json, book: &PriceBook, prices: &Prices) -> Option<Recount> {
         };
         let again = again.zip(before.requests());
         let Some((quote, requests)) = again else {
-            is_unknown |= before.reported_cost.is_none() && !before.was_priced();
+            let is_ours = before.reported_cost.is_none();
+            is_unknown |= is_ours && !before.was_priced();
+            is_about |= is_ours && before.price.as_deref().is_some_and(is_with_fees);
             sum += was;
             continue;
         };

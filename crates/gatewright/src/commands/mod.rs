@@ -1,10 +1,13 @@
 //! The command line: which commands there are and what each is given.
 
 mod amount;
+mod backup;
 mod config;
+mod doctor;
 mod models;
 mod ocr;
 mod project;
+mod sealed;
 mod serve;
 mod spans;
 mod table;
@@ -85,6 +88,12 @@ enum Command {
     /// Count the costs of recorded calls again
     #[command(subcommand, arg_required_else_help = true)]
     Spans(SpansCommand),
+    /// Look whether everything is as a server needs it, and say what to do where it is not
+    Doctor(doctor::Examination),
+    /// Copy all that is kept into one file, beside a running server too; provider keys stay sealed in it
+    Backup(backup::BackUp),
+    /// Put a backup into the data directory, while no server runs on it
+    Restore(backup::Restore),
 }
 
 #[derive(Debug, Subcommand)]
@@ -173,6 +182,9 @@ pub(crate) async fn run(cli: Cli, environment: BTreeMap<String, String>) -> anyh
             opened.store.close().await;
             done
         }
+        Command::Doctor(asked) => Box::pin(doctor::examine(&sources, &asked)).await,
+        Command::Backup(asked) => backup::back_up(&sources, &asked),
+        Command::Restore(asked) => backup::restore(&sources, &asked),
         Command::Project(command) => {
             let opened = open(&sources).await?;
             let done = match command {

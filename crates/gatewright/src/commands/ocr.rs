@@ -12,8 +12,9 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::Args;
 use domain::{
     DocumentSource, Json, JsonObject, ModelName, OcrExtras, OcrImage, OcrPage, Principal, Progress,
+    data_of,
 };
-use engine::{Gateway, OcrCall, Recognized};
+use engine::{Detail, Error, Gateway, OcrCall, Recognized};
 
 use crate::{compose, config::Config};
 
@@ -88,7 +89,7 @@ pub(super) async fn read(config: &Config, asked: Read) -> anyhow::Result<()> {
     let (model, progress) = (call.model.clone(), call.progress.clone());
     let read = followed(&gateway, &caller, call, &progress).await;
     gateway.close().await;
-    let mut read = read.map_err(|error| anyhow!("{}", error.reason()))?;
+    let mut read = read.map_err(|error| anyhow!("{}", told(&error)))?;
     if asked.no_images {
         leave_out_pictures(&mut read);
     }
@@ -97,13 +98,23 @@ pub(super) async fn read(config: &Config, asked: Read) -> anyhow::Result<()> {
     super::print(&[summary])
 }
 
+/// An error in one line, with what one of our own words means.
+fn told(error: &Error) -> String {
+    let explained = match &error.detail {
+        Detail::Call(detail) => detail.explanation.as_ref(),
+        _ => None,
+    };
+    let reason = error.reason();
+    explained.map_or_else(|| reason.clone(), |what| format!("{reason}: {what}"))
+}
+
 /// The document, and what it is called.
 fn source(given: &str) -> anyhow::Result<(DocumentSource, String)> {
-    let is_url = ["http://", "https://", "data:"];
-    if is_url.iter().any(|scheme| given.starts_with(scheme)) {
+    let is_url = given.contains("://") || data_of(given).is_some();
+    if is_url && !Path::new(given).exists() {
         let path = given.split(['?', '#']).next().unwrap_or_default();
         let last = path.rsplit('/').next().unwrap_or_default();
-        let name = if given.starts_with("data:") {
+        let name = if data_of(given).is_some() {
             "document"
         } else {
             last

@@ -38,6 +38,9 @@ fn sensible(key: &Key, value: &Value) -> Result<Value, String> {
             let least = if name == "drain_seconds" { 0.0 } else { 0.001 };
             between(value, least, MAX_SECONDS)?;
         }
+        ("languages", Value::String(text)) if !is_languages(text) => {
+            return Err("is not as `tesseract -l` takes it, such as \"eng+deu\"".to_owned());
+        }
         ("markup", _) => between(value, 0.0, MAX_MARKUP)?,
         (_, Value::Integer(count)) if !(1..=MAX_COUNT).contains(count) => {
             return Err(format!("is not between 1 and {MAX_COUNT}"));
@@ -45,6 +48,13 @@ fn sensible(key: &Key, value: &Value) -> Result<Value, String> {
         _ => {}
     }
     Ok(value.clone())
+}
+
+/// Names of languages with `+` between them: `eng+chi_sim+script/Latin`.
+fn is_languages(text: &str) -> bool {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "_-/".contains(sign);
+    let mut names = text.split('+');
+    names.all(|name| !name.is_empty() && !name.starts_with('-') && name.chars().all(is_sign))
 }
 
 /// `HOST:PORT` as an address; a host's name is looked up.

@@ -88,9 +88,16 @@ impl Config {
     /// # Errors
     /// Everything that is wrong.
     pub(crate) fn load(sources: &Sources) -> Result<Self, Problems> {
+        let (config, problems) = Self::load_what_holds(sources);
+        accepted(problems, config)
+    }
+
+    /// Reads everything, with the default wherever something is wrong; says what is. There is nothing at all where not even
+    /// that can be read.
+    pub(crate) fn load_what_holds(sources: &Sources) -> (Option<Self>, Vec<String>) {
         let (mut layers, options) = settle(sources);
         let Some(options) = options else {
-            return Err(Problems(layers.problems));
+            return (None, layers.problems);
         };
         let environment = &sources.environment;
         let keys = secrets::provider_keys(&options, environment, &mut layers);
@@ -112,7 +119,21 @@ impl Config {
             provider_settings,
             layers,
         };
-        accepted(problems, Some(config))
+        (Some(config), problems)
+    }
+
+    /// Where each of a provider's keys was found.
+    pub(crate) fn keys_of(&self, provider: &str) -> impl Iterator<Item = &str> {
+        let keys = self.keys.get(provider).into_iter().flatten();
+        keys.map(|key| key.found_in.as_str())
+    }
+
+    /// How many keys are not as the defaults have them.
+    pub(crate) fn given(&self) -> usize {
+        let entries = self.layers.entries.values();
+        entries
+            .filter(|entry| entry.origin != key::Origin::Default)
+            .count()
     }
 
     /// What the engine is told.
@@ -173,6 +194,21 @@ pub(crate) fn options_and_prices(sources: &Sources) -> Result<(Options, OwnPrice
     let mut problems = Vec::new();
     let own = own_prices(&options, &mut problems);
     accepted(problems, Some((options, own)))
+}
+
+/// Reads the options and where the master key is: for commands that need no other secret.
+///
+/// # Errors
+/// Everything that is wrong.
+pub(crate) fn options_and_master_key(
+    sources: &Sources,
+) -> Result<(Options, MasterKeySource), Problems> {
+    let (mut layers, options) = settle(sources);
+    let options = options.map(|options| {
+        let source = secrets::master_key(&options, &sources.environment, &mut layers);
+        (options, source)
+    });
+    accepted(layers.problems, options)
 }
 
 fn own_prices(options: &Options, problems: &mut Vec<String>) -> OwnPrices {

@@ -4,7 +4,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs,
+    fmt, fs,
     path::{Path, PathBuf},
 };
 
@@ -33,6 +33,16 @@ pub(crate) enum MasterKeySource {
     File(PathBuf),
     /// It stands in this file in the data directory, which is made at the first start.
     BesideStore(PathBuf),
+}
+
+impl fmt::Display for MasterKeySource {
+    /// Where it is; nothing of what it is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Given(_) => write!(f, "the environment variable {MASTER_KEY}"),
+            Self::File(path) | Self::BesideStore(path) => write!(f, "the file {}", path.display()),
+        }
+    }
 }
 
 /// One of a provider's keys and the place that it was found at.

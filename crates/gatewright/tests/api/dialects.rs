@@ -534,7 +534,7 @@ async fn what_is_not_sent_as_it_was_meant_is_told() {
     assert_eq!(
         api.span(&called).await["meta"]["warnings"],
         json!([
-            "the input's `_image_media_input` was sent as a text: its URL is neither `https:` nor `data:`",
+            "the input's `_image_media_input` was sent as a text: its URL begins with neither `https:` nor `data:`",
             "the option `model` was left out: it is the gateway's to set",
             "the option `stream` was left out: it is the gateway's to set",
         ])

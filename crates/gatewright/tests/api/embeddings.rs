@@ -244,6 +244,43 @@ async fn a_length_can_be_asked_for_by_the_request_or_by_the_model() {
 }
 
 #[tokio::test]
+async fn options_that_a_dialect_has_no_place_for_are_told_once() {
+    let answers = |request: &Received| {
+        let texts = request.json()["texts"].as_array().unwrap().len();
+        let vectors = vec![vec![0.5, 0.25]; texts];
+        Answer::body(200, &json!({"embeddings": {"float": vectors}}))
+    };
+    let (server, upstream) = Server::with_upstream(Script::by(answers)).await;
+    let api = server.api();
+    api.post(
+        "/v2/models/custom",
+        json!({"name": "mine", "identifier": "cohere/embed-v4.0", "api_key": "k", "type": "embedding",
+               "extra": {"api_base": upstream.base_url()}}),
+    )
+    .await;
+    let input: Vec<String> = (0..100).map(|index| format!("text {index}")).collect();
+    let options = json!({"user": "u", "encoding_format": "float", "truncate": "END"});
+
+    let answer = api
+        .post(
+            PATH,
+            json!({"input": input, "model": {"name": "mine", "options": options}}),
+        )
+        .await;
+
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(upstream.requests().len() > 1);
+    assert_eq!(upstream.requests()[0].json()["truncate"], "END");
+    assert_eq!(
+        api.span(&answer).await["meta"]["warnings"],
+        json!([
+            "the option `user` was left out: the dialect of `cohere` does not tell users apart",
+            "the option `encoding_format` was left out: the dialect of `cohere` writes vectors in one way",
+        ])
+    );
+}
+
+#[tokio::test]
 async fn what_is_no_answer_is_an_upstream_error() {
     let script = Script::by(
         |request: &Received| match request.json()["model"].as_str().unwrap() {

@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use serde_json::json;
+use testkit::QuietPort;
 
 use crate::server::Server;
 
@@ -50,12 +51,8 @@ async fn metrics_count_calls() {
 
 #[tokio::test]
 async fn metrics_with_an_address_of_their_own_are_there_alone() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    let listen = format!("127.0.0.1:{port}");
+    let port = QuietPort::take();
+    let listen = port.address().to_string();
     let server = Server::start_with(&[("GATEWRIGHT_METRICS__LISTEN", &listen)]);
 
     assert_eq!(server.api_with("").get("/metrics").await.status, 404);

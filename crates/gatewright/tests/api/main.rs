@@ -11,6 +11,7 @@
 
 mod aliases;
 mod auth;
+mod backup;
 mod cache;
 mod calls;
 mod cli;
@@ -19,6 +20,7 @@ mod costs;
 mod datasets;
 mod dialects;
 mod docs;
+mod doctor;
 mod embeddings;
 mod events;
 mod faults;

@@ -623,6 +623,35 @@ async fn a_project_may_use_what_the_operator_lists_and_what_it_pays_for_itself()
 }
 
 #[tokio::test]
+async fn no_dialect_has_a_host_ask_other_models() {
+    let upstream = Upstream::start(Answer::text("hi")).await;
+    let server = Server::start_with(&[
+        (
+            "GATEWRIGHT_PROVIDERS__OPENROUTER__API_BASE",
+            &upstream.base_url(),
+        ),
+        ("OPENROUTER_API_KEY", "k"),
+        ("GATEWRIGHT_PROJECTS__ALPHA__MODELS", "[\"openrouter/a/b\"]"),
+    ]);
+    let api = server.api();
+    for protocol in ["openai", "anthropic", "mistral", "ollama"] {
+        let extra = json!({"protocol": protocol});
+        let model = json!({"name": protocol, "identifier": "openrouter/a/b", "extra": extra});
+        let registered = api.post("/v2/models/custom", model).await;
+        assert_eq!(registered.status, 200, "{registered:?}");
+        let model = json!({"name": protocol, "options": {"models": ["c/d"]}});
+        let body = json!({"model": model, "messages": [{"role": "user", "content": "x"}]});
+
+        let refused = api.post("/v2/openai/chat/completions", body).await;
+
+        assert_eq!(refused.status, 400, "{protocol}: {refused:?}");
+        let is_told = refused.text.contains("`models`") && refused.text.contains("other models");
+        assert!(is_told, "{protocol}: {}", refused.text);
+    }
+    assert_eq!(upstream.requests().len(), 0);
+}
+
+#[tokio::test]
 async fn a_refused_key_gives_way_to_another_one() {
     let script = Script::by(|request| {
         let key = request.headers.get("authorization").unwrap();

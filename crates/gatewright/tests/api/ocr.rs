@@ -262,8 +262,15 @@ async fn a_document_is_fetched_from_where_it_may_be_fetched_and_nowhere_else() {
         (400, "BadRequestError"),
         "{refused:?}"
     );
+    let detail = &refused.body["detail"];
+    assert_eq!(detail["reason"], "url_not_allowed");
+    let explained = detail["explanation"].as_str().unwrap();
+    assert!(explained.contains("egress.allow_documents"), "{explained}");
+    let with_user = from(format!("http://me:pw@{open}/letter.pdf")).await;
+    let explained = with_user.body["detail"]["explanation"].to_string();
     assert!(
-        refused.text.contains("url_not_allowed") && refused.text.contains("egress.allow_documents")
+        explained.contains("a user or a password") && !with_user.text.contains("pw@"),
+        "{with_user:?}"
     );
     let page = from(format!("http://{nothing}/letter.pdf")).await;
     assert_eq!(
@@ -273,7 +280,7 @@ async fn a_document_is_fetched_from_where_it_may_be_fetched_and_nowhere_else() {
     let nowhere = from("ftp://host/x.pdf".to_owned()).await;
     assert_eq!(nowhere.fault().2, "document_fetch_failed");
     let data = from(format!(
-        "data:application/pdf;base64,{}",
+        "DATA:application/pdf;base64,{}",
         STANDARD.encode(&bytes)
     ))
     .await;

@@ -65,6 +65,39 @@ async fn a_call_costs_what_the_operators_file_says() {
 }
 
 #[tokio::test]
+async fn what_a_host_takes_for_its_own_tools_comes_beside_the_price() {
+    let answer = || Answer::text("hi").usage(1_000, 10);
+    let upstream = Upstream::start([answer(), answer(), answer()]).await;
+    let folder = folder(PRICES);
+    let file = folder.path().join("prices.toml");
+    let server = Server::start_with(&[
+        ("GATEWRIGHT_PROVIDERS__MINE__API_BASE", &upstream.base_url()),
+        ("GATEWRIGHT_PRICES__FILE", file.to_str().unwrap()),
+    ]);
+    let api = server.api();
+    let ask = async |tools: Value| {
+        let model = json!({"name": "mine/llama", "options": {"tools": tools}});
+        let body = json!({"model": model, "messages": [{"role": "user", "content": "x"}]});
+        let answer = api.post("/v2/openai/chat/completions", body).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        api.span(&answer).await["meta"].clone()
+    };
+
+    let own = ask(json!([{"type": "function", "function": {"name": "f"}}])).await;
+    let of_host = ask(json!([{"type": "web_search"}])).await;
+
+    let (cost, status, price) = priced(&own);
+    assert_eq!(
+        (&cost["total"], status),
+        (&json!(0.001_156), &json!("exact"))
+    );
+    let (same, about, with_fees) = priced(&of_host);
+    assert_eq!((same, about), (cost, &json!("estimated")));
+    let expected = format!("{} (and fees)", price.as_str().unwrap());
+    assert_eq!(with_fees.as_str(), Some(expected.as_str()));
+}
+
+#[tokio::test]
 async fn at_another_address_the_book_does_not_hold() {
     let answer = || Answer::text("hi").usage(1_000, 10);
     let upstream = Upstream::start([answer(), answer(), answer()]).await;

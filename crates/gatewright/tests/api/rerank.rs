@@ -110,6 +110,40 @@ fn host(request: &Received) -> Answer {
 }
 
 #[tokio::test]
+async fn what_a_host_has_no_place_for_is_told() {
+    let (server, upstream) = Server::with_upstream(Script::by(host)).await;
+    let api = server.api();
+    api.post(
+        "/v2/models/custom",
+        json!({"name": "mine", "identifier": "voyage/good", "api_key": "k",
+               "extra": {"api_base": upstream.base_url()}}),
+    )
+    .await;
+
+    let answer = api
+        .post(
+            PATH,
+            json!({
+                "query": "q", "documents": documents(), "model": "mine", "top_k": 2, "max_chunks_per_doc": 3,
+            }),
+        )
+        .await;
+
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let sent = upstream.requests()[0].json();
+    assert_eq!(
+        json!([sent["top_k"], sent.get("max_chunks_per_doc")]),
+        json!([2, null])
+    );
+    assert_eq!(
+        api.span(&answer).await["meta"]["warnings"],
+        json!([
+            "`max_chunks_per_doc` was left out: the dialect of `voyage` cuts no texts into pieces"
+        ])
+    );
+}
+
+#[tokio::test]
 async fn a_host_is_asked_and_paid_by_request_or_by_token() {
     let (server, upstream) = Server::with_upstream(Script::by(host)).await;
     let api = server.api();

@@ -1,11 +1,19 @@
 //! Bodies of answers: blocks in, one text and the calls beside it out.
 
+use std::iter;
+
 use domain::{FinishReason, Generation, Json, ToolCall, Usage, UsageReport};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{demand::Reading, fault};
-use crate::{count::whole, wire::Fault};
+use crate::{
+    count::{self, whole},
+    wire::Fault,
+};
+
+/// What is told of among the iterations of an answer, and is no part of the sums beside them.
+const BESIDE_ITS_SUMS: [&str; 2] = ["advisor_message", "compaction"];
 
 /// What calls are made with, which is handed on as it came.
 #[derive(Deserialize)]
@@ -88,8 +96,21 @@ pub(super) fn refusal(reason: Option<&str>, details: &Value) -> Option<String> {
     })
 }
 
-/// The provider's count, if it makes sense. Tokens read from the cache and written to it stand beside the others there.
+/// The provider's count, if it makes sense. What it took to make a conversation shorter, or to ask an adviser, is billed and
+/// not in its sums (<https://platform.claude.com/docs/en/build-with-claude/compaction-threshold>).
 pub(super) fn usage(usage: &Value) -> Option<UsageReport> {
+    let iterations = usage["iterations"].as_array().into_iter().flatten();
+    let beside = iterations.filter(|it| BESIDE_ITS_SUMS.iter().any(|kind| it["type"] == *kind));
+    let all: Option<Vec<Usage>> = iter::once(usage).chain(beside).map(tokens).collect();
+    Some(UsageReport {
+        usage: count::sum(all?)?,
+        cost: None,
+        raw: Some(Json::of(usage)),
+    })
+}
+
+/// Tokens read from the cache and written to it stand beside the others there.
+fn tokens(usage: &Value) -> Option<Usage> {
     let count = |name: &str| whole(&usage[name]);
     let uncached = count("input_tokens")?;
     let output_tokens = count("output_tokens")?;
@@ -97,17 +118,13 @@ pub(super) fn usage(usage: &Value) -> Option<UsageReport> {
     let cache_write_tokens = count("cache_creation_input_tokens").unwrap_or(0);
     let for_an_hour = whole(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
     let thought = whole(&usage["output_tokens_details"]["thinking_tokens"]);
-    Some(UsageReport {
-        usage: Usage {
-            input_tokens: uncached + cached_tokens + cache_write_tokens,
-            output_tokens,
-            reasoning_tokens: thought.unwrap_or(0).min(output_tokens),
-            cached_tokens,
-            cache_write_tokens,
-            cache_write_1h_tokens: for_an_hour.unwrap_or(0).min(cache_write_tokens),
-            ..Usage::default()
-        },
-        cost: None,
-        raw: Some(Json::of(usage)),
+    Some(Usage {
+        input_tokens: uncached + cached_tokens + cache_write_tokens,
+        output_tokens,
+        reasoning_tokens: thought.unwrap_or(0).min(output_tokens),
+        cached_tokens,
+        cache_write_tokens,
+        cache_write_1h_tokens: for_an_hour.unwrap_or(0).min(cache_write_tokens),
+        ..Usage::default()
     })
 }

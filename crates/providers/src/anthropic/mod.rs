@@ -18,7 +18,7 @@ pub(crate) use demand::TOO_MUCH;
 
 use domain::{
     ChatRequest, Generation, Part, Rung,
-    seams::{ProviderError, ProviderErrorKind, Taken, Target},
+    seams::{ProviderError, ProviderErrorKind, Taken, Target, Wanted},
 };
 use http::{HeaderName, HeaderValue};
 use serde_json::Value;
@@ -96,8 +96,11 @@ impl Adapter for Anthropic {
         count::taken(body, |answer: &Value| answer::usage(&answer["usage"]), &[])
     }
 
-    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
-        options::warnings(target, request)
+    fn warnings(&self, target: &Target, wanted: Wanted<'_>) -> Vec<String> {
+        match wanted {
+            Wanted::Chat(request) => options::warnings(target, request),
+            Wanted::Image | Wanted::Embedding | Wanted::Rerank(_) => Vec::new(),
+        }
     }
 
     /// Other hosts of the dialect may want no key.

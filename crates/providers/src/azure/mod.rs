@@ -9,7 +9,7 @@ mod place;
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Part, Rung,
     Secret,
-    seams::{ProviderError, ProviderErrorKind as Kind, Taken, Target},
+    seams::{ProviderError, ProviderErrorKind as Kind, Taken, Target, Wanted},
 };
 
 pub(crate) use self::place::is_deployments;
@@ -66,8 +66,8 @@ impl<A: Adapter> Adapter for Azure<A> {
         self.0.taken(body)
     }
 
-    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
-        self.0.warnings(target, request)
+    fn warnings(&self, target: &Target, wanted: Wanted<'_>) -> Vec<String> {
+        self.0.warnings(target, wanted)
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {

@@ -17,7 +17,7 @@ use crate::{
     embedding::{dimensions, vectors},
     vocabulary::{
         Fate::{Own, Renamed},
-        Vocabulary,
+        NO_USERS, ONE_ENCODING, Vocabulary,
     },
     wire::Fault,
 };
@@ -44,22 +44,31 @@ impl Embedder {
     }
 }
 
-/// `encoding_format` is ours to answer, and who the user is nobody's business.
-const TO_EMBED: Vocabulary = &[("encoding_format", Own), ("user", Own)];
+const TO_EMBED: Vocabulary = &[("encoding_format", ONE_ENCODING), ("user", NO_USERS)];
 const TO_EMBED_COHERE: Vocabulary = &[
-    ("encoding_format", Own),
-    ("user", Own),
+    ("encoding_format", ONE_ENCODING),
+    ("user", NO_USERS),
     ("dimensions", Renamed("output_dimension")),
 ];
 const TO_EMBED_NOVA: Vocabulary = &[
-    ("encoding_format", Own),
-    ("user", Own),
+    ("encoding_format", ONE_ENCODING),
+    ("user", NO_USERS),
     ("dimensions", Own),
     ("singleEmbeddingParams", Own),
     (TRUNCATION, Own),
 ];
 /// What becomes of a text that is too long. Nobody wants the vector of half a text unasked.
 const TRUNCATION: &str = "truncationMode";
+
+/// What becomes of the options of a model that embeds.
+pub(super) fn vocabulary(target: &Target) -> Vocabulary {
+    match Embedder::of(&target.model) {
+        Some(Embedder::Titan) => TO_EMBED,
+        Some(Embedder::Cohere) => TO_EMBED_COHERE,
+        Some(Embedder::Nova) => TO_EMBED_NOVA,
+        None => &[],
+    }
+}
 
 /// How many texts go into one request.
 pub(super) fn embedding_batch(target: &Target) -> usize {

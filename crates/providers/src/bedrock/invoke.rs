@@ -10,7 +10,11 @@ use serde_json::{Value, json};
 
 use super::fault;
 use crate::{
-    vocabulary::{self, Fate::Own, Vocabulary},
+    vocabulary::{
+        self,
+        Fate::{self, LeftOut, Own, Refused},
+        NO_USERS, Vocabulary,
+    },
     wire::Fault,
 };
 
@@ -60,12 +64,30 @@ const TO_DRAW: Vocabulary = &[
     ("n", Own),
     ("size", Own),
     ("quality", Own),
-    ("response_format", Own),
-    ("user", Own),
+    ("response_format", ONE_FORM),
+    ("user", NO_USERS),
     ("textToImageParams", Own),
     ("imageGenerationConfig", Own),
 ];
-const TO_DRAW_STABILITY: Vocabulary = &[("n", Own), ("response_format", Own), ("user", Own)];
+const TO_DRAW_STABILITY: Vocabulary = &[
+    ("n", Refused(&["1"])),
+    ("response_format", ONE_FORM),
+    ("user", NO_USERS),
+];
+const ONE_FORM: Fate = LeftOut("gives images in one form");
+
+/// What becomes of the options of a model that makes images.
+pub(super) fn to_draw(target: &Target) -> Vocabulary {
+    if is_stability(target) {
+        TO_DRAW_STABILITY
+    } else {
+        TO_DRAW
+    }
+}
+
+fn is_stability(target: &Target) -> bool {
+    target.model.contains("stability.")
+}
 
 /// Words an image to be made.
 pub(super) fn image_request(
@@ -73,9 +95,10 @@ pub(super) fn image_request(
     request: &ImageRequest,
 ) -> Result<JsonObject, ProviderError> {
     let model = &target.model;
-    if model.contains("stability.") {
+    vocabulary::check(target, to_draw(target))?;
+    if is_stability(target) {
         let body = json!({ "prompt": request.prompt });
-        return Ok(with_options(body, target, TO_DRAW_STABILITY));
+        return Ok(with_options(body, target, to_draw(target)));
     }
     if !model.contains("amazon.nova-canvas") && !model.contains("amazon.titan-image") {
         return Err(unknown(target, "images"));
@@ -85,19 +108,11 @@ pub(super) fn image_request(
     if let Some(count) = option("n") {
         config.insert("numberOfImages".to_owned(), count.clone());
     }
-    let size = option("size").and_then(Json::as_string);
-    if let Some((width, height)) = size.as_deref().and_then(|size| size.split_once('x'))
-        && let (Ok(width), Ok(height)) = (width.parse::<u32>(), height.parse::<u32>())
-    {
+    if let Some((width, height)) = size(option("size"))? {
         config.insert("width".to_owned(), Json::of(&width));
         config.insert("height".to_owned(), Json::of(&height));
     }
-    if let Some(quality) = option("quality") {
-        let is_best = matches!(
-            quality.as_string().as_deref(),
-            Some("hd" | "high" | "premium")
-        );
-        let quality = if is_best { "premium" } else { "standard" };
+    if let Some(quality) = quality(option("quality"))? {
         config.insert("quality".to_owned(), Json::of(&quality));
     }
     let config = super::options::merged(config, target, "imageGenerationConfig");
@@ -108,6 +123,39 @@ pub(super) fn image_request(
         body["imageGenerationConfig"] = json!(config);
     }
     Ok(with_options(body, target, TO_DRAW))
+}
+
+/// Width and height, if they are not the model's to choose.
+fn size(given: Option<&Json>) -> Result<Option<(u32, u32)>, ProviderError> {
+    let Some(given) = given else {
+        return Ok(None);
+    };
+    let word = given.as_string().unwrap_or_default();
+    let pixels = |side: &str| side.parse::<u32>().ok();
+    let sides = word.split_once('x');
+    match sides.and_then(|(width, height)| pixels(width).zip(pixels(height))) {
+        None if word != "auto" => Err(vocabulary::invalid(format!(
+            "the option `size` is {}, and not such as `1024x1024`, or `auto`",
+            given.text()
+        ))),
+        sides => Ok(sides),
+    }
+}
+
+/// In the words of Amazon, if it is not the model's to choose.
+fn quality(given: Option<&Json>) -> Result<Option<&'static str>, ProviderError> {
+    let Some(given) = given else {
+        return Ok(None);
+    };
+    match given.as_string().as_deref() {
+        Some("hd" | "high" | "premium") => Ok(Some("premium")),
+        Some("standard" | "low" | "medium") => Ok(Some("standard")),
+        Some("auto") => Ok(None),
+        _ => Err(vocabulary::invalid(format!(
+            "the option `quality` is {}, and not `premium`, `standard` or `auto`",
+            given.text()
+        ))),
+    }
 }
 
 /// Reads the images.

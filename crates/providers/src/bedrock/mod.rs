@@ -26,13 +26,15 @@ use std::{borrow::Cow, sync::Arc};
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Json, JsonObject,
     Part, RerankRequest, Reranking, Rung,
-    seams::{Clock, ProviderError, Taken, Target},
+    seams::{Clock, ProviderError, Taken, Target, Wanted},
 };
 use serde_json::Value;
 
 use crate::{
     adapter::{Adapter, Manner},
     count,
+    rerank::without_pieces,
+    vocabulary,
     wire::{Fault, Framing, WireRequest},
 };
 
@@ -116,8 +118,13 @@ impl Adapter for Bedrock {
         count::taken(body, usage, &["embedding", "embeddings", "results"])
     }
 
-    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
-        options::warnings(target, request)
+    fn warnings(&self, target: &Target, wanted: Wanted<'_>) -> Vec<String> {
+        match wanted {
+            Wanted::Chat(request) => options::warnings(target, request),
+            Wanted::Image => vocabulary::warnings(target, invoke::to_draw(target)),
+            Wanted::Embedding => vocabulary::warnings(target, embed::vocabulary(target)),
+            Wanted::Rerank(request) => without_pieces(target, request),
+        }
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {

@@ -10,7 +10,7 @@ use super::answer;
 use crate::{
     count::whole,
     embedding,
-    vocabulary::{self, Fate, Vocabulary},
+    vocabulary::{self, Fate, NO_USERS, ONE_ENCODING, Vocabulary},
     wire::Fault,
 };
 
@@ -18,15 +18,14 @@ const DIMENSION: &str = "output_dimension";
 const INPUT_TYPE: &str = "input_type";
 
 /// What becomes of an option; as of <https://docs.cohere.com/reference/embed>.
-const VOCABULARY: Vocabulary = &[
+pub(super) const VOCABULARY: Vocabulary = &[
     ("dimensions", Fate::Renamed(DIMENSION)),
     ("embedding_types", Fate::Refused(&["[\"float\"]"])),
-    // Numbers come whatever is said here.
-    ("encoding_format", Fate::Own),
+    ("encoding_format", ONE_ENCODING),
     ("images", Fate::Refused(&[])),
     ("inputs", Fate::Refused(&[])),
     ("texts", Fate::Refused(&[])),
-    ("user", Fate::Own),
+    ("user", NO_USERS),
 ];
 
 /// The body of a request. Texts are embedded to be found, unless the client says what for.

@@ -14,7 +14,7 @@ mod stream;
 
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, RerankRequest, Reranking, Rung,
-    seams::{BESIDE_TOOLS, ProviderError, Taken, Target},
+    seams::{BESIDE_TOOLS, ProviderError, Taken, Target, Wanted},
 };
 use serde_json::Value;
 
@@ -87,7 +87,13 @@ impl Adapter for Cohere {
         count::taken(body, usage, &["results"])
     }
 
-    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
+    fn warnings(&self, target: &Target, wanted: Wanted<'_>) -> Vec<String> {
+        let request = match wanted {
+            Wanted::Chat(request) => request,
+            Wanted::Embedding => return vocabulary::warnings(target, embed::VOCABULARY),
+            Wanted::Rerank(request) => return Form::of_cohere(target).warnings(target, request),
+            Wanted::Image => return Vec::new(),
+        };
         let mut warnings = vocabulary::warnings(target, options::VOCABULARY);
         if !request.tools.is_empty() {
             warnings.extend(vocabulary::replaced(target, &["tools", "tool_choice"]));

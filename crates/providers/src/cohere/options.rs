@@ -4,9 +4,7 @@ use domain::{Json, seams::Target};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::vocabulary::{Fate, Vocabulary};
-
-const NO_USERS: Fate = Fate::LeftOut("does not tell users apart");
+use crate::vocabulary::{Fate, NO_USERS, Vocabulary};
 
 /// What becomes of an option; as of <https://docs.cohere.com/reference/chat>.
 pub(super) const VOCABULARY: Vocabulary = &[

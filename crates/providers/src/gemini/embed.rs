@@ -15,15 +15,15 @@ use crate::{
     vocabulary::{
         self,
         Fate::{LeftOut, Own},
-        Vocabulary,
+        ONE_ENCODING, Vocabulary,
     },
     wire::Fault,
 };
 
 /// Options of the OpenAI dialect; Google's own are `taskType`, `title`, `autoTruncate` and the like.
-const VOCABULARY: Vocabulary = &[
+pub(super) const VOCABULARY: Vocabulary = &[
     ("dimensions", Own),
-    ("encoding_format", Own),
+    ("encoding_format", ONE_ENCODING),
     ("user", LeftOut("has no place for an end user's id")),
 ];
 /// Options that belong to each text, by the name that Vertex AI has them under.

@@ -78,6 +78,14 @@ pub(super) fn chat(target: &Target, request: &ImageRequest) -> Result<Json, Prov
     Ok(Json::of(&body))
 }
 
+/// A sentence for everything that is left out.
+pub(super) fn warnings(target: &Target) -> Vec<String> {
+    let mut target = target.clone();
+    // It goes out as an aspect ratio.
+    target.options.shift_remove("size");
+    config::warnings(&target)
+}
+
 fn aspect_ratio(target: &Target) -> Result<Option<&'static str>, ProviderError> {
     let size = config::given(target, "size").and_then(Json::as_string);
     let Some(size) = size.filter(|size| size != "auto") else {

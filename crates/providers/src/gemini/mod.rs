@@ -20,13 +20,13 @@ use std::borrow::Cow;
 
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Part, Rung,
-    seams::{ProviderError, Taken, Target},
+    seams::{ProviderError, Taken, Target, Wanted},
 };
 use serde_json::Value;
 
 use crate::{
     adapter::{Adapter, Manner},
-    compatible, count,
+    compatible, count, vocabulary,
     wire::{Fault, Framing, Grant, WireRequest},
 };
 use place::Place;
@@ -98,8 +98,13 @@ impl Adapter for Gemini {
         count::taken(body, usage, &["embeddings"])
     }
 
-    fn warnings(&self, target: &Target, _request: &ChatRequest) -> Vec<String> {
-        config::warnings(target)
+    fn warnings(&self, target: &Target, wanted: Wanted<'_>) -> Vec<String> {
+        match wanted {
+            Wanted::Chat(_) => config::warnings(target),
+            Wanted::Image => image::warnings(target),
+            Wanted::Embedding => vocabulary::warnings(target, embed::VOCABULARY),
+            Wanted::Rerank(_) => Vec::new(),
+        }
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {

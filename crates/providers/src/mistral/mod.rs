@@ -10,7 +10,7 @@ mod options;
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, Json, OcrPages, OcrRequest, Rung,
     ToolMode,
-    seams::{ProviderError, ProviderErrorKind as Kind, Taken, Target},
+    seams::{ProviderError, ProviderErrorKind as Kind, Taken, Target, Wanted},
 };
 use serde_json::Value;
 
@@ -87,9 +87,13 @@ impl Adapter for Mistral {
         }
     }
 
-    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
-        let mut warnings = vocabulary::warnings(target, options::CHAT);
-        warnings.extend(OpenAi.warnings(&worded(target, options::CHAT), request));
+    fn warnings(&self, target: &Target, wanted: Wanted<'_>) -> Vec<String> {
+        let vocabulary = match wanted {
+            Wanted::Embedding => options::EMBEDDINGS,
+            Wanted::Chat(_) | Wanted::Image | Wanted::Rerank(_) => options::CHAT,
+        };
+        let mut warnings = vocabulary::warnings(target, vocabulary);
+        warnings.extend(OpenAi.warnings(&worded(target, vocabulary), wanted));
         warnings
     }
 

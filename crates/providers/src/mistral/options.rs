@@ -3,7 +3,7 @@
 use domain::{Json, Tool};
 use serde_json::json;
 
-use crate::vocabulary::{Fate, Vocabulary};
+use crate::vocabulary::{Fate, NO_USERS, Vocabulary};
 
 /// What OpenAI calls `required`; both are known today, this one to older versions too.
 pub(super) const ANY: &str = "any";
@@ -11,8 +11,6 @@ pub(super) const ANY: &str = "any";
 pub(super) const DIMENSION: &str = "output_dimension";
 /// The same in OpenAI's.
 pub(super) const DIMENSIONS: &str = "dimensions";
-
-const NO_USERS: Fate = Fate::LeftOut("does not tell users apart");
 
 /// What becomes of an option of a chat; as of <https://docs.mistral.ai/api/endpoint/chat>.
 pub(super) const CHAT: Vocabulary = &[

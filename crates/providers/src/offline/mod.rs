@@ -22,7 +22,7 @@ use domain::{
 };
 use serde_json::Value;
 
-use crate::{adapter::EMBEDDING_TOKENS, compatible::RUNGS};
+use crate::{adapter::EMBEDDING_TOKENS, brought, compatible::RUNGS};
 use model::{Broken, Fail, Model};
 
 /// The provider's name, and its dialect's.
@@ -77,12 +77,8 @@ impl Provider for Offline {
         &RUNGS
     }
 
-    fn reads_as_given(&self, _: &Target, _: &ChatRequest) -> bool {
-        false
-    }
-
-    fn warnings(&self, _: &Target, _: &ChatRequest) -> Vec<String> {
-        Vec::new()
+    fn brings_functions(&self, target: &Target) -> Option<&'static str> {
+        brought::functions(target)
     }
 
     fn check(&self, _: &Target) -> Result<(), ProviderError> {

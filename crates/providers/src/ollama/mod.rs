@@ -12,7 +12,7 @@ mod stream;
 
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, Part, Rung,
-    seams::{ProviderError, Taken, Target},
+    seams::{ProviderError, Taken, Target, Wanted},
 };
 use serde::Serialize;
 
@@ -92,9 +92,9 @@ impl Adapter for Ollama {
         count::taken(body, answer::usage, &["embeddings"])
     }
 
-    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
+    fn warnings(&self, target: &Target, wanted: Wanted<'_>) -> Vec<String> {
         let mut warnings = vocabulary::warnings(target, options::VOCABULARY);
-        if !request.tools.is_empty() {
+        if matches!(wanted, Wanted::Chat(request) if !request.tools.is_empty()) {
             warnings.extend(vocabulary::replaced(target, &["tools"]));
         }
         warnings

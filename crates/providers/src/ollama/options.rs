@@ -6,16 +6,14 @@ use domain::{
 };
 use serde_json::Value;
 
-use crate::vocabulary::{self, Fate, Vocabulary};
+use crate::vocabulary::{self, Fate, NO_USERS, ONE_ENCODING, Vocabulary};
 
 const OPTIONS: &str = "options";
-const NO_USERS: Fate = Fate::LeftOut("does not tell users apart");
 
 /// What becomes of an option; as of <https://docs.ollama.com/api/chat>.
 pub(super) const VOCABULARY: Vocabulary = &[
     ("audio", Fate::Refused(&[])),
-    // Numbers come whatever is said here.
-    ("encoding_format", Fate::Own),
+    ("encoding_format", ONE_ENCODING),
     ("function_call", Fate::Refused(&["\"none\"", "\"auto\""])),
     ("functions", Fate::Refused(&["[]"])),
     ("logit_bias", Fate::Refused(&["{}"])),

@@ -11,11 +11,13 @@ use http::{HeaderValue, header};
 
 use super::{parts::base64_data, request::PROMPT};
 use crate::{
-    vocabulary::OURS,
+    vocabulary::{OURS, invalid, is_given},
     wire::{WireRequest, with_bearer},
 };
 
 const PATH: &str = "images/edits";
+/// The names of one image, and of several.
+const IMAGES: [&str; 2] = ["image", "image[]"];
 
 /// A field of the form.
 struct Field<'a> {
@@ -49,19 +51,25 @@ fn fields<'a>(
         file: None,
         value: value.as_bytes().to_vec(),
     };
+    if let Some(option) = IMAGES.iter().find(|name| is_given(target, name)) {
+        return Err(invalid(format!(
+            "the option `{option}` cannot be used here: the images of the conversation are what the model `{}` draws from",
+            target.name
+        )));
+    }
     let mut fields = vec![text("model", &target.model), text(PROMPT, &request.prompt)];
     // The older models know the name of one image alone.
+    let [one, several] = IMAGES;
     let name = match request.media.len() {
-        1 => "image",
-        _ => "image[]",
+        1 => one,
+        _ => several,
     };
     for (index, part) in request.media.iter().enumerate() {
         fields.push(file(name, index, part)?);
     }
     let options = target.options.iter();
     let options = options.filter(|(name, value)| {
-        let is_ours =
-            OURS.contains(&name.as_str()) || [PROMPT, "image", "image[]"].contains(&name.as_str());
+        let is_ours = OURS.contains(&name.as_str()) || *name == PROMPT;
         !is_ours && !value.is_null()
     });
     fields.extend(options.map(|(name, value)| text(name, &value.to_text())));
@@ -166,7 +174,7 @@ mod tests {
 
     #[test]
     fn what_cannot_stand_in_a_form_is_written_otherwise_or_refused() {
-        let options = r#"{"n":2,"a\"\r\n":"x","user":null,"model":"y","prompt":"z","image":"w"}"#;
+        let options = r#"{"n":2,"a\"\r\n":"x","user":null,"model":"y","prompt":"z","image":null}"#;
         let wire = asked("a", &["data:image/svg+xml;base64,UE5H"], options).unwrap();
 
         let body = String::from_utf8(wire.body).unwrap();
@@ -179,5 +187,7 @@ mod tests {
             let refused = asked("a", &[url], "{}").unwrap_err();
             assert_eq!(refused.kind, Kind::Invalid, "{url}");
         }
+        let twice = asked("a", &["data:image/png;base64,UE5H"], r#"{"image":"w"}"#);
+        assert_eq!(twice.unwrap_err().kind, Kind::Invalid);
     }
 }

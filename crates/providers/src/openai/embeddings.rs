@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{answer::answer, usage};
 use crate::{
     compatible::{self, DIMENSIONS},
-    embedding,
+    embedding, vocabulary,
     wire::{Fault, MAX_BODY_BYTES},
 };
 
@@ -25,14 +25,23 @@ pub(super) fn wants_base64(target: &Target) -> bool {
     compatible::of(target).takes_base64 && given.is_none_or(|given| given == "base64")
 }
 
-/// What an option is called that the host has another name for: the length of vectors, in its own words as well.
-pub(super) fn renamed<'o>(target: &Target, option: &'o str) -> &'o str {
+/// What an option is called that the host has another name for: the length of vectors. `None` if the client says it in the
+/// host's own words as well, which hold.
+pub(super) fn renamed<'o>(target: &Target, option: &'o str) -> Option<&'o str> {
     let own = compatible::of(target).dimensions;
-    if option == DIMENSIONS && !target.options.contains_key(own) {
-        own
-    } else {
-        option
+    if option != DIMENSIONS || own == DIMENSIONS {
+        return Some(option);
     }
+    (!vocabulary::is_given(target, own)).then_some(own)
+}
+
+/// A sentence for what is left out.
+pub(super) fn warnings(target: &Target) -> Vec<String> {
+    let own = compatible::of(target).dimensions;
+    let is_twice =
+        vocabulary::is_given(target, DIMENSIONS) && renamed(target, DIMENSIONS).is_none();
+    let twice = is_twice.then(|| vocabulary::said_twice(DIMENSIONS, own));
+    twice.into_iter().collect()
 }
 
 /// The length of vectors that was asked for.
@@ -149,6 +158,20 @@ mod tests {
         assert_eq!(other(r#"{"dimensions":8192}"#), 128);
         assert_eq!(other(r#"{"dimensions":0}"#), 512);
         assert_eq!(other(r#"{"dimensions":99999999999}"#), 1);
+    }
+
+    #[test]
+    fn the_length_of_vectors_goes_out_under_one_name() {
+        let both = r#"{"dimensions":256,"output_dimension":512}"#;
+        let name = |provider, options| {
+            let target = asked(provider, "http://localhost:8000/v1", options);
+            renamed(&target, DIMENSIONS).map(str::to_owned)
+        };
+
+        assert_eq!(name("voyage", both), None);
+        let alone = name("voyage", r#"{"dimensions":256}"#);
+        assert_eq!(alone.as_deref(), Some("output_dimension"));
+        assert_eq!(name("house", both).as_deref(), Some(DIMENSIONS));
     }
 
     #[test]

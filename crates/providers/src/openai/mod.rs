@@ -26,7 +26,7 @@ pub(crate) mod wrap;
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Part,
     RerankRequest, Reranking, Rung,
-    seams::{ProviderError, Taken, Target},
+    seams::{ProviderError, Taken, Target, Wanted},
 };
 use http::header;
 use serde::Serialize;
@@ -98,8 +98,13 @@ impl Adapter for OpenAi {
         count::taken(body, usage, &["data", "results"])
     }
 
-    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
-        request::warnings(target, request)
+    fn warnings(&self, target: &Target, wanted: Wanted<'_>) -> Vec<String> {
+        match wanted {
+            Wanted::Chat(request) => request::warnings(target, request),
+            Wanted::Image => vocabulary::replaced(target, &[request::PROMPT]),
+            Wanted::Embedding => embeddings::warnings(target),
+            Wanted::Rerank(request) => Form::of(&target.provider).warnings(target, request),
+        }
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {

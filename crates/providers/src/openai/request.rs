@@ -107,7 +107,9 @@ impl Serialize for EmbeddingBody<'_> {
             body.serialize_entry(ENCODING, "base64")?;
         }
         for (name, value) in options(self.target, "input") {
-            body.serialize_entry(renamed(self.target, name), value)?;
+            if let Some(name) = renamed(self.target, name) {
+                body.serialize_entry(name, value)?;
+            }
         }
         body.end()
     }

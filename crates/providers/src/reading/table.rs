@@ -5,10 +5,7 @@ mod pipes;
 
 use std::fmt::Write as _;
 
-use domain::JsonObject;
-use serde_json::json;
-
-use super::members;
+use domain::{JsonObject, TableCell, table_data};
 
 /// Above this, a table has no more columns or rows.
 const MAX_SIDE: usize = 10_000;
@@ -76,24 +73,16 @@ impl Table {
 
     /// What an element's `data` has of it (`ocr.md` 1).
     pub(crate) fn data(&self) -> JsonObject {
-        let cells = self.cells.iter().map(|cell| {
-            json!({
-                "text": cell.text,
-                "row_span": cell.row_span,
-                "col_span": cell.column_span,
-                "start_row_offset_idx": cell.row,
-                "end_row_offset_idx": cell.row + cell.row_span,
-                "start_col_offset_idx": cell.column,
-                "end_col_offset_idx": cell.column + cell.column_span,
-                "column_header": cell.is_column_header,
-                "row_header": cell.is_row_header,
-            })
+        let cells = self.cells.iter().map(|cell| TableCell {
+            text: &cell.text,
+            row: cell.row,
+            column: cell.column,
+            row_span: cell.row_span,
+            column_span: cell.column_span,
+            is_column_header: cell.is_column_header,
+            is_row_header: cell.is_row_header,
         });
-        members([
-            ("num_rows", json!(self.rows)),
-            ("num_cols", json!(self.columns)),
-            ("table_cells", cells.collect()),
-        ])
+        table_data(self.rows, self.columns, cells)
     }
 
     /// In GitHub's Markdown, which has no spans: what spans cells stands in the first of them.
@@ -156,6 +145,8 @@ pub(crate) fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn cell(text: &str, (row, column): (usize, usize), spans: (usize, usize)) -> Cell {

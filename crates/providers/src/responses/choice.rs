@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::{
     ChatRequest, Deltas, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Json,
     OcrPages, OcrRequest, RerankRequest, Reranking, Rung,
-    seams::{Provider, ProviderError, Target},
+    seams::{Provider, ProviderError, Target, Wanted},
 };
 use url::Url;
 
@@ -117,13 +117,21 @@ impl Provider for Choice {
         self.of(target).brings_functions(target)
     }
 
+    fn runs_tools(&self, target: &Target, request: &ChatRequest) -> bool {
+        self.of_request(target, request).runs_tools(target, request)
+    }
+
     fn reads_as_given(&self, target: &Target, request: &ChatRequest) -> bool {
         self.of_request(target, request)
             .reads_as_given(target, request)
     }
 
-    fn warnings(&self, target: &Target, request: &ChatRequest) -> Vec<String> {
-        self.of_request(target, request).warnings(target, request)
+    fn warnings(&self, target: &Target, wanted: Wanted<'_>) -> Vec<String> {
+        let provider = match wanted {
+            Wanted::Chat(request) => self.of_request(target, request),
+            Wanted::Image | Wanted::Embedding | Wanted::Rerank(_) => self.chat.as_ref(),
+        };
+        provider.warnings(target, wanted)
     }
 
     fn check(&self, target: &Target) -> Result<(), ProviderError> {

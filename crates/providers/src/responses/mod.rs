@@ -13,7 +13,7 @@ mod tools;
 
 use domain::{
     ChatRequest, EmbeddingRequest, Embeddings, Generation, ImageRequest, Images, Part, Rung,
-    seams::{ProviderError, Taken, Target},
+    seams::{ProviderError, Taken, Target, Wanted},
 };
 use serde_json::Value;
 
@@ -122,7 +122,7 @@ impl Adapter for Responses {
         }
     }
 
-    fn warnings(&self, target: &Target, _request: &ChatRequest) -> Vec<String> {
+    fn warnings(&self, target: &Target, _: Wanted<'_>) -> Vec<String> {
         vocabulary::warnings(target, VOCABULARY)
     }
 

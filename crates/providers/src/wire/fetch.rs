@@ -9,7 +9,7 @@ use base64::{
 };
 use bytes::{Bytes, BytesMut};
 use domain::{
-    DocumentFault,
+    DocumentFault, data_of,
     seams::{Fetched, Fetcher, ProviderError, ProviderErrorKind as Kind},
 };
 use http::header;
@@ -41,8 +41,8 @@ pub(super) struct Brought {
 
 /// Why nothing was brought.
 pub(super) enum Unbrought {
-    /// The address may not be dialled.
-    Refused,
+    /// An address may not be dialled: the document's, or one that its host redirects to.
+    Refused { is_redirect: bool },
     /// There is more than was to be brought.
     TooLarge,
     /// Anything else.
@@ -59,11 +59,19 @@ impl Client {
     /// What lies at an address, if that is no more than so many bytes.
     pub(super) async fn bring(&self, url: &str, max_bytes: usize) -> Result<Brought, Unbrought> {
         let mut url = url.to_owned();
-        for _ in 0..=MAX_REDIRECTS {
-            let passage = self.egress.admit_document(&url);
-            let passage = passage.ok_or(Unbrought::Refused)?;
+        for hop in 0..=MAX_REDIRECTS {
+            let refused = || Unbrought::Refused {
+                is_redirect: hop > 0,
+            };
+            let passage = self.egress.admit_document(&url).ok_or_else(refused)?;
             let answer = passage.get().send().await;
-            let answer = answer.map_err(|error| unreachable(&error))?;
+            let answer = answer.map_err(|error| {
+                if egress::was_refused(&error) {
+                    refused()
+                } else {
+                    unreachable(&error)
+                }
+            })?;
             let head = |name| answer.headers().get(name)?.to_str().ok();
             if answer.status().is_redirection() {
                 let next =
@@ -87,15 +95,16 @@ impl Client {
 }
 
 fn unreachable(error: &reqwest::Error) -> Unbrought {
-    if egress::was_refused(error) {
-        return Unbrought::Refused;
-    }
     let innermost = innermost(error);
     Unbrought::failed(format_args!("its host cannot be reached: {innermost}"))
 }
 
 async fn take_in(mut answer: Response, max_bytes: usize) -> Result<BytesMut, Unbrought> {
     let mut body = BytesMut::new();
+    let stated = answer.content_length().unwrap_or(0);
+    if usize::try_from(stated).map_or(true, |stated| stated > max_bytes) {
+        return Err(Unbrought::TooLarge);
+    }
     loop {
         match answer.chunk().await {
             Ok(Some(chunk)) if chunk.len() > max_bytes - body.len() => {
@@ -111,7 +120,7 @@ async fn take_in(mut answer: Response, max_bytes: usize) -> Result<BytesMut, Unb
 #[async_trait]
 impl Fetcher for Client {
     async fn fetch(&self, url: &str, max_bytes: usize) -> Result<Fetched, ProviderError> {
-        if let Some(data) = url.strip_prefix("data:") {
+        if let Some(data) = data_of(url) {
             return decoded(data, max_bytes);
         }
         let parsed = Url::parse(url).ok();
@@ -124,12 +133,22 @@ impl Fetcher for Client {
         let bringing = timeout(TIMEOUT, self.bring(url, max_bytes)).await;
         let brought = bringing.unwrap_or_else(|_| Err(too_long()));
         let told = told(url);
+        let has_user = !parsed.username().is_empty() || parsed.password().is_some();
         let brought = brought.map_err(|why| match why {
-            Unbrought::Refused => {
-                let reason = format!(
-                    "url_not_allowed: `{told}` is neither a public address nor in the operator's list `egress.allow_documents`"
+            Unbrought::Refused { .. } if has_user => {
+                let what = "the URL has a user or a password in it, which are sent to nobody";
+                of_document(DocumentFault::NotAllowed, what)
+            }
+            Unbrought::Refused { is_redirect } => {
+                let which = if is_redirect {
+                    format!("what `{told}` redirects to")
+                } else {
+                    format!("`{told}`")
+                };
+                let what = format!(
+                    "{which} is neither a public address nor in the operator's list `egress.allow_documents`"
                 );
-                ProviderError::new(Kind::RefusedAddress, reason)
+                of_document(DocumentFault::NotAllowed, what)
             }
             Unbrought::TooLarge => too_large(max_bytes),
             Unbrought::Failed(why) => {

@@ -83,7 +83,7 @@ impl Client {
             bytes,
             media_type: told,
         } = brought.map_err(|why| match why {
-            Unbrought::Refused => medium.refused(),
+            Unbrought::Refused { .. } => medium.refused(),
             Unbrought::TooLarge => medium.failed("all media of the request have more than 50 MiB"),
             Unbrought::Failed(why) => medium.failed(&why),
         })?;
@@ -195,6 +195,7 @@ fn is_base64(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use domain::{Message, Role};
+    use testkit::QuietPort;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
@@ -245,9 +246,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_cannot_be_had_is_the_callers_affair_and_is_named() {
-        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let nobody = format!("localhost:{}", closed.local_addr().unwrap().port());
-        drop(closed);
+        let quiet = QuietPort::take();
+        let nobody = format!("localhost:{}", quiet.address().port());
         let no_tls = host("no TLS\r\n\r\n").await;
         let no_http = host("no HTTP\r\n\r\n").await;
         let redirect = host("HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n").await;

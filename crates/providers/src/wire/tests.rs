@@ -18,6 +18,7 @@ use domain::{
     },
 };
 use http::HeaderMap;
+use testkit::QuietPort;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -478,9 +479,8 @@ async fn dropping_the_request_closes_the_connection() {
 
 #[tokio::test]
 async fn broken_connections_and_broken_answers_are_told_apart() {
-    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let nobody = format!("http://{}/v1", closed.local_addr().unwrap());
-    drop(closed);
+    let quiet = QuietPort::take();
+    let nobody = format!("http://{}/v1", quiet.address());
     let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let no_tls = format!("https://{}/v1", plain.local_addr().unwrap());
     tokio::spawn(async move {

@@ -1,6 +1,7 @@
 //! Connections and their pragmas (`reliability.md` 13).
 
 use std::{
+    os::unix::ffi::OsStrExt,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
@@ -49,6 +50,31 @@ pub(super) fn reading(file: &Path) -> Result<Connection, rusqlite::Error> {
     connection.pragma_update(None, "mmap_size", 128 * 1024 * 1024)?;
     connection.pragma_update(None, "cache_size", -4 * 1024)?;
     Ok(connection)
+}
+
+/// Opens a file that nobody changes meanwhile and that has no log: nothing is made beside it, not even for a moment.
+pub(super) fn immutable(file: &Path) -> Result<Connection, rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(uri(file), flags)?;
+    prepare(&connection)?;
+    Ok(connection)
+}
+
+/// A path as a URI, whatever stands in it.
+fn uri(file: &Path) -> String {
+    let bytes = file.as_os_str().as_bytes().iter();
+    let path: String = bytes
+        .map(|&byte| {
+            if byte.is_ascii_alphanumeric() || b"/._-".contains(&byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect();
+    format!("file:{path}?immutable=1")
 }
 
 /// Opens a database in memory.

@@ -21,12 +21,24 @@ pub(super) fn make_directory(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize()
 }
 
+/// The database's file.
+pub(super) fn database(directory: &Path) -> PathBuf {
+    directory.join(DATABASE)
+}
+
+/// A file that lies beside another: the log of a database, or what is still being written.
+pub(super) fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
 /// Makes the database's file if it is missing. The log's files inherit its mode.
 pub(super) fn make_database(directory: &Path) -> io::Result<PathBuf> {
     /// Closing a file ends all locks that the process has on it, so it is made and closed before anyone here opens it.
     static MAKING: Mutex<()> = Mutex::new(());
 
-    let file = directory.join(DATABASE);
+    let file = database(directory);
     let making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     let made = OpenOptions::new()
         .write(true)
@@ -44,7 +56,7 @@ pub(super) fn make_database(directory: &Path) -> io::Result<PathBuf> {
 }
 
 /// Makes the entries of a directory safe from a power loss, where its file system can.
-fn sync_directory(directory: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     match File::open(directory)?.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         result => result,

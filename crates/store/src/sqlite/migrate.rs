@@ -78,11 +78,13 @@ fn is_done(connection: &Connection, migrations: &[&str]) -> Result<bool, Migrate
     Ok(found == known)
 }
 
-fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
+/// The number of the schema that is there; 0 where there is none.
+pub(super) fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-fn known(migrations: &[&str]) -> i64 {
+/// The number of the schema that these make.
+pub(super) fn known(migrations: &[&str]) -> i64 {
     i64::try_from(migrations.len()).expect("there are few migrations")
 }
 

@@ -3,6 +3,7 @@
 //! One thread writes, a few read, one folds the log back; the nouns' files say what, `writer` and `readers` say when.
 
 mod aliases;
+mod backup;
 mod checkpoint;
 mod connect;
 mod datasets;
@@ -10,6 +11,7 @@ mod fault;
 mod files;
 mod functions;
 mod health;
+mod inspect;
 mod metrics;
 mod migrate;
 mod models;
@@ -17,6 +19,7 @@ mod notes;
 mod queue;
 mod readers;
 mod record;
+mod restore;
 mod revisions;
 mod row;
 mod spans;
@@ -39,6 +42,11 @@ use domain::seams::{Store, StoreError};
 use rusqlite::Connection;
 use tokio::sync::{Mutex, oneshot};
 
+pub(crate) use self::{
+    backup::back_up,
+    inspect::inspect,
+    restore::{look_into, restore},
+};
 use self::{
     checkpoint::{Checkpointer, checkpoints},
     connect::SharedConnection,

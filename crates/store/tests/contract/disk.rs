@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process};
 
-use domain::{Json, Project, ProjectId, ProjectName, Span, SpanWrite};
+use domain::{Json, Project, ProjectName, Span, SpanWrite};
 use store::{Durability, OpenError, Options, Stores};
 use tempfile::TempDir;
 
@@ -17,8 +17,9 @@ fn fresh() -> (TempDir, Options) {
     (directory, options)
 }
 
-async fn commit(stores: &Stores, project: ProjectId, count: usize) -> Vec<Span> {
-    let mut kept = Vec::new();
+/// Commits so many spans, one by one.
+pub(crate) async fn commit(stores: &Stores, count: usize) -> Vec<Span> {
+    let (project, mut kept) = (id(), Vec::new());
     for _ in 0..count {
         let span = spans::new(project);
         spans::commit(&*stores.store, [&span]).await.unwrap();
@@ -27,7 +28,8 @@ async fn commit(stores: &Stores, project: ProjectId, count: usize) -> Vec<Span> 
     kept
 }
 
-async fn assert_kept(stores: &Stores, kept: &[Span]) {
+/// Reads each of them as it was committed.
+pub(crate) async fn assert_kept(stores: &Stores, kept: &[Span]) {
     for span in kept {
         let found = stores
             .store
@@ -50,7 +52,7 @@ fn project(name: &str) -> Project {
 async fn a_closed_store_has_everything_in_one_file_when_it_opens_again() {
     let (_directory, options) = fresh();
     let stores = store::open(&options).await.unwrap();
-    let kept = commit(&stores, id(), 20).await;
+    let kept = commit(&stores, 20).await;
 
     stores.store.close().await;
 
@@ -65,7 +67,7 @@ async fn a_closed_store_has_everything_in_one_file_when_it_opens_again() {
 async fn a_dropped_store_opens_again_with_everything() {
     let (_directory, options) = fresh();
     let stores = store::open(&options).await.unwrap();
-    let kept = commit(&stores, id(), 20).await;
+    let kept = commit(&stores, 20).await;
 
     drop(stores);
 
@@ -77,7 +79,7 @@ async fn a_dropped_store_opens_again_with_everything() {
 async fn what_was_acknowledged_is_in_the_files_at_once() {
     let (directory, options) = fresh();
     let stores = store::open(&options).await.unwrap();
-    let kept = commit(&stores, id(), 20).await;
+    let kept = commit(&stores, 20).await;
     let copy = Options {
         data_dir: directory.path().join("copy"),
         ..options.clone()
@@ -135,7 +137,7 @@ async fn a_second_server_is_told_who_holds_the_directory() {
 async fn a_command_works_beside_a_server() {
     let (_directory, options) = fresh();
     let server = store::open(&options).await.unwrap();
-    let kept = commit(&server, id(), 5).await;
+    let kept = commit(&server, 5).await;
 
     let command = store::open_shared(&options).await.unwrap();
     let made = project("a");
@@ -145,7 +147,7 @@ async fn a_command_works_beside_a_server() {
 
     assert!(!command.is_new);
     assert_eq!(server.store.projects().await.unwrap(), [made]);
-    let kept = commit(&server, id(), 5).await;
+    let kept = commit(&server, 5).await;
     assert_kept(&server, &kept).await;
     store::open(&options).await.unwrap_err();
 }
@@ -215,7 +217,7 @@ async fn a_directory_of_the_first_version_is_brought_up_to_date() {
     let stores = store::open(&options).await.unwrap();
     let nil = uuid::Uuid::nil();
     let found = stores.store.span(scope(nil.into()), nil.into()).await;
-    commit(&stores, id(), 1).await;
+    commit(&stores, 1).await;
     stores.store.close().await;
 
     assert!(!stores.is_new);
@@ -256,7 +258,7 @@ async fn a_directory_that_cannot_be_made_is_named() {
 async fn only_the_owner_reads_the_files() {
     let (_directory, options) = fresh();
     let stores = store::open(&options).await.unwrap();
-    commit(&stores, id(), 1).await;
+    commit(&stores, 1).await;
 
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&options.data_dir), 0o700);

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says so by panicking")]
 
 mod aliases;
+mod backup;
 mod cache;
 mod datasets;
 mod disk;

@@ -18,7 +18,8 @@ on_every_backend![
     a_sealed_key_of_any_project_is_found,
 ];
 
-fn new(project: ProjectId, name: &str) -> CustomModel {
+/// A model without a key.
+pub(crate) fn new(project: ProjectId, name: &str) -> CustomModel {
     CustomModel {
         id: id(),
         project,

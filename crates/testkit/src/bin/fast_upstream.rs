@@ -1,7 +1,7 @@
 //! An upstream that gives every request the same chat completion, as fast as one thread can.
 //!
 //! For the benchmark: what it costs is what the gateway does not. To a request for a stream it tells one in
-//! `--chunks` pieces, with `--chunk-pause-us` before each but the first.
+//! `--chunks` pieces, with `--chunk-pause-us` before each but the first. Every answer begins after `--pause-us`.
 
 use std::{
     convert::Infallible,
@@ -56,10 +56,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ("listen", "127.0.0.1:9400"),
         ("chunks", "100"),
         ("chunk-pause-us", "0"),
+        ("pause-us", "0"),
     ])?;
     let address: SocketAddr = arguments.get("listen")?;
     let pause = Duration::from_micros(arguments.get("chunk-pause-us")?);
     let story = Arc::new(Story::new(arguments.get("chunks")?, pause));
+    let thought = Duration::from_micros(arguments.get("pause-us")?);
     let listener = TcpListener::bind(address).await?;
     loop {
         let (stream, _) = listener.accept().await?;
@@ -71,7 +73,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 .pipeline_flush(true)
                 .serve_connection(
                     TokioIo::new(stream),
-                    service_fn(|request| answer(&story, request)),
+                    service_fn(|request| answer(&story, thought, request)),
                 )
                 .await;
         });
@@ -80,11 +82,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn answer(
     story: &Arc<Story>,
+    thought: Duration,
     request: Request<Incoming>,
 ) -> Result<Response<Either<Full<Bytes>, Telling>>, Infallible> {
     // Read to the end, so that the connection can be used again; a cut body matters to nobody here.
     let read = request.into_body().collect().await;
     let asked = read.map(Collected::to_bytes).unwrap_or_default();
+    if !thought.is_zero() {
+        tokio::time::sleep(thought).await;
+    }
     let (body, content_type) = if says(&asked, "stream") {
         let telling = Telling {
             story: Arc::clone(story),

@@ -1,6 +1,7 @@
 //! A load at a constant rate: requests leave on schedule, whether or not earlier ones were answered.
 //!
-//! Latency counts from the moment a request was due, so a server that stalls cannot hide it. Prints one line of
+//! Latency counts from the moment a request was due, so a server that stalls cannot hide it. `refused` were told to come
+//! back later (429, or 503), each with its `Retry-After`; `failed` is everything else that is no 200. Prints one line of
 //! `name=value` pairs; times are in microseconds.
 
 #![expect(clippy::print_stdout, reason = "the line is what the program is for")]
@@ -15,8 +16,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::Method;
-use testkit::{arguments::Arguments, client::Connection};
+use http::{Method, header::RETRY_AFTER};
+use testkit::{
+    arguments::Arguments,
+    client::{Connection, Reply},
+};
 use tokio::{
     sync::{Mutex, mpsc},
     task::JoinSet,
@@ -55,21 +59,34 @@ async fn main() -> Result<(), Box<dyn Error>> {
         requests: rate * arguments.get::<u32>("seconds")?,
     };
     let connections: u32 = arguments.get("connections")?;
-    let (mut latencies, failed) = run(Arc::new(plan), connections).await?;
-    latencies.sort_unstable();
+    let mut became = run(Arc::new(plan), connections).await?;
+    became.answered.sort_unstable();
+    became.refused.sort_unstable();
     println!(
-        "answered={} failed={failed} p50={} p90={} p99={} max={}",
-        latencies.len(),
-        percentile(&latencies, 50),
-        percentile(&latencies, 90),
-        percentile(&latencies, 99),
-        percentile(&latencies, 100),
+        "answered={} failed={} p50={} p90={} p99={} max={} refused={} refused_p99={}",
+        became.answered.len(),
+        became.failed,
+        percentile(&became.answered, 50),
+        percentile(&became.answered, 90),
+        percentile(&became.answered, 99),
+        percentile(&became.answered, 100),
+        became.refused.len(),
+        percentile(&became.refused, 99),
     );
     Ok(())
 }
 
-/// Returns the latencies of the answered requests, and how many were not answered with 200.
-async fn run(plan: Arc<Plan>, connections: u32) -> Result<(Vec<Duration>, u32), Box<dyn Error>> {
+/// What became of requests.
+#[derive(Default)]
+struct Became {
+    /// How long each of those took that were answered with 200.
+    answered: Vec<Duration>,
+    /// And of those that are to come back later.
+    refused: Vec<Duration>,
+    failed: u32,
+}
+
+async fn run(plan: Arc<Plan>, connections: u32) -> Result<Became, Box<dyn Error>> {
     let (due, waiting) = mpsc::unbounded_channel();
     let waiting = Arc::new(Mutex::new(waiting));
     let mut callers = JoinSet::new();
@@ -89,43 +106,47 @@ async fn run(plan: Arc<Plan>, connections: u32) -> Result<(Vec<Duration>, u32), 
             }
         }
     });
-    let mut latencies = Vec::new();
-    let mut failed = 0;
+    let mut all = Became::default();
     while let Some(caller) = callers.join_next().await {
-        let (answered, lost) = caller?;
-        latencies.extend(answered);
-        failed += lost;
+        let became = caller?;
+        all.answered.extend(became.answered);
+        all.refused.extend(became.refused);
+        all.failed += became.failed;
     }
     clock.join().map_err(|_| "the clock thread panicked")?;
-    Ok((latencies, failed))
+    Ok(all)
 }
 
 async fn send(
     mut connection: Connection,
     plan: Arc<Plan>,
     waiting: Arc<Mutex<mpsc::UnboundedReceiver<Instant>>>,
-) -> (Vec<Duration>, u32) {
-    let mut latencies = Vec::new();
-    let mut failed = 0;
+) -> Became {
+    let mut became = Became::default();
     loop {
         let Some(release) = waiting.lock().await.recv().await else {
-            return (latencies, failed);
+            return became;
         };
         let reply = connection
             .send(Method::POST, &plan.path, plan.body.clone())
             .await;
         match reply {
-            Ok(reply) if reply.status == 200 => latencies.push(release.elapsed()),
-            Ok(_) => failed += 1,
+            Ok(reply) if reply.status == 200 => became.answered.push(release.elapsed()),
+            Ok(reply) if is_refusal(&reply) => became.refused.push(release.elapsed()),
+            Ok(_) => became.failed += 1,
             Err(_) => {
-                failed += 1;
+                became.failed += 1;
                 let Ok(fresh) = Connection::open(plan.address, &plan.token).await else {
-                    return (latencies, failed);
+                    return became;
                 };
                 connection = fresh;
             }
         }
     }
+}
+
+fn is_refusal(reply: &Reply) -> bool {
+    matches!(reply.status.as_u16(), 429 | 503) && reply.headers.contains_key(RETRY_AFTER)
 }
 
 /// Returns the smallest latency that `percent` of all are not above, in microseconds.

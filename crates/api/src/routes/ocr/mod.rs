@@ -29,7 +29,6 @@ pub(crate) async fn recognize(
     caller: Caller,
     body: Body<ReadDocument>,
 ) -> Result<Response, Problem> {
-    let _permit = doors.admission.call()?;
     let call = OcrCall::try_from(body.value).map_err(|fault| Problem::invalid("body", &fault))?;
     let model = call.model.clone();
     let read = doors.gateway.ocr.recognize(&caller, call).await?;

@@ -16,6 +16,7 @@ use super::{
     tools::Customs,
 };
 use crate::{
+    admission::Permit,
     doors::Doors,
     extract::{Body, Caller},
     problem::{ErrorBody, Problem},
@@ -41,10 +42,10 @@ const CACHE_TTL: HeaderName = HeaderName::from_static("x-gatewright-cache-ttl");
 pub(crate) async fn create(
     State(doors): State<Doors>,
     caller: Caller,
+    permit: Permit,
     headers: HeaderMap,
     body: Body<CreateCompletion>,
 ) -> Result<Response, Problem> {
-    let permit = doors.admission.call()?;
     let (is_streamed, includes_usage) = (body.value.is_streamed(), body.value.includes_usage());
     let chat = body.value.into_call(cache_ttl(&headers)?)?;
     let customs = Customs::of(&chat.request.tools);

@@ -116,7 +116,6 @@ pub(crate) async fn create(
     caller: Caller,
     body: Body<CreateEmbeddings>,
 ) -> Result<Response, Problem> {
-    let _permit = doors.admission.call()?;
     let encoding = body.value.encoding_format.unwrap_or_default();
     let call = EmbeddingCall {
         input: texts(body.value.input)?,

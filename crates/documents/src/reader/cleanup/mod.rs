@@ -5,6 +5,7 @@
 mod background;
 mod blank;
 mod components;
+mod ground;
 mod noise;
 mod orientation;
 mod regions;
@@ -14,11 +15,14 @@ mod skew;
 
 pub(super) use blank::is_blank;
 pub(super) use components::{letter_height, letters_of, small_height};
-pub(super) use noise::is_noisy;
+pub(super) use noise::{is_grain, is_noisy};
 pub(super) use orientation::lies_sideways;
 pub(super) use regions::pictures;
 pub(super) use rules::{erased, rules};
 pub(super) use skew::angle;
+
+/// What is darker than this is no paper.
+const DARK: u8 = 110;
 
 /// A page in shades of gray, 0 black and 255 white.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,21 +102,19 @@ impl Gray {
         Self::new(width, height, data)
     }
 
-    /// Turns white on black into black on white; tells whether it was.
+    /// Turns white on black into black on white, where it is, and leaves paper that lies on something dark; tells whether there was any.
     pub(super) fn set_black_on_white(&mut self) -> bool {
         // Print covers a fifth of its paper at most: where most is dark, the paper is.
         let dark = self
             .data
             .iter()
             .step_by(7)
-            .filter(|&&pixel| pixel < 110)
+            .filter(|&&pixel| pixel < DARK)
             .count();
         if dark * 7 < self.data.len() * 6 / 10 {
             return false;
         }
-        for pixel in &mut self.data {
-            *pixel = 255 - *pixel;
-        }
+        ground::lighten(self);
         true
     }
 

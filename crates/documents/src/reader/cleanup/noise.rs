@@ -35,6 +35,32 @@ pub(in crate::reader) fn is_noisy(gray: &Gray) -> bool {
     grain > GRAIN * f32::from(contrast).max(20.0)
 }
 
+/// Print, however small, changes from dark to light between fewer of a page's pixels than this; grain, also when it is smoothed, between
+/// more of them, both across and down.
+const RESTLESS: f32 = 0.18;
+
+/// Whether a page is nothing but grain. Recognition would look at every speck of it, for minutes.
+pub(in crate::reader) fn is_grain(gray: &Gray) -> bool {
+    if !is_noisy(gray) {
+        return false;
+    }
+    let mut page = gray.clone();
+    smooth(&mut page);
+    let threshold = page.threshold();
+    let (mut across, mut down) = (0usize, 0usize);
+    let is_dark = |pixel: u8| pixel < threshold;
+    for y in 1..page.height {
+        let (above, row) = (page.row(y - 1), page.row(y));
+        for x in 1..page.width {
+            let here = is_dark(row[x]);
+            across += usize::from(here != is_dark(row[x - 1]));
+            down += usize::from(here != is_dark(above[x]));
+        }
+    }
+    let least = RESTLESS * page.data.len() as f32;
+    across as f32 > least && down as f32 > least
+}
+
 /// What differs from the middle one of its neighbours by more is a speck, or beyond an edge.
 const SPECK: u8 = 56;
 
@@ -104,6 +130,19 @@ mod tests {
         assert!(!is_noisy(&grained(0)));
         assert!(!is_noisy(&grained(6)));
         assert!(is_noisy(&grained(80)));
+    }
+
+    #[test]
+    fn a_page_of_grain_alone_is_told_from_grained_print() {
+        let mut seed = 7u32;
+        let mut level = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if seed >> 31 == 0 { 0 } else { 255 }
+        };
+        let grain = Gray::new(200, 200, (0..40_000).map(|_| level()).collect());
+
+        assert!(is_grain(&grain));
+        assert!(!is_grain(&grained(80)) && !is_grain(&grained(0)));
     }
 
     #[test]

@@ -3,19 +3,24 @@
 //! Columns of prose look alike when their lines share baselines. What tells them apart: their pieces are long, nearly as wide
 //! as the column, and begin in the middle of a sentence.
 
+mod columns;
+mod figures;
+mod gutters;
+
 use domain::Bbox;
 
-use super::{Cell, Table, cells, lines::Line};
-use crate::reader::geometry::median;
-
-/// White from top to bottom between columns, in parts of the size.
-const GUTTER: f32 = 0.7;
+use super::{Cell, Table, cells, lines::Line, markers};
+use crate::reader::geometry::{Place, median};
 
 /// Rows of a table are no further from each other than this, in parts of the size.
 const REACH: f32 = 3.2;
 
 /// The lines of one cell follow each other as lines of prose do.
 const LEADING: f32 = 1.5;
+
+/// Lines whose baselines are nearer to each other than this, in parts of the size, overlap: those of two rows seldom do, those of
+/// one row do where a cell of one line stands in the middle beside a cell of two.
+const OVERLAP: f32 = 0.85;
 
 /// More lines than this in one stretch are looked at as if they ended there.
 const MAX_ROWS: usize = 400;
@@ -29,20 +34,40 @@ pub(super) fn find(lines: &[&Line], rules: &[Bbox]) -> Vec<(Table, Vec<usize>)> 
     let mut found = Vec::new();
     let mut start = 0;
     while start < rows.len() {
+        if let Some(table) = figures::table(lines, &rows, start) {
+            let taken = rows[start..start + 2].iter().flatten();
+            found.push((table, taken.copied().collect()));
+            start += 2;
+            continue;
+        }
         let run = run(lines, &rows, start);
         if run.len() < 2 {
             start += 1;
             continue;
         }
-        match Plan::of(lines, run).filter(|plan| !plan.is_prose()) {
-            Some(plan) => {
-                start += plan.rows.len();
-                found.push(plan.table(rules));
-            }
-            None => start += run.len(),
+        start += run.len();
+        if let Some(table) = table(lines, run, rules) {
+            found.push((table, run.iter().flatten().copied().collect()));
         }
     }
     found
+}
+
+/// A stretch of rows as a table, if it is one.
+fn table(lines: &[&Line], run: &[Row], rules: &[Bbox]) -> Option<Table> {
+    let is_table = |plan: &Plan<'_>| !plan.is_prose() && !plan.is_lists();
+    let (drawn, run): (Vec<Row>, Vec<Row>) =
+        run.iter().cloned().partition(|row| is_drawn(lines, row));
+    let drawn = drawn.iter().map(|row| lines[row[0]].bbox);
+    let rules: Vec<Bbox> = rules.iter().copied().chain(drawn).collect();
+    let plan = Plan::of(lines, &run, &[]).filter(is_table)?;
+    // Once it is a table, narrower white tells more of its columns; it alone would tell too little.
+    let narrower = gutters::part(lines, &run).and_then(|parted| {
+        let lines: Vec<&Line> = parted.lines.iter().collect();
+        let plan = Plan::of(&lines, &parted.rows, &parted.gutters).filter(is_table)?;
+        Some(plan.table(&rules))
+    });
+    Some(narrower.unwrap_or_else(|| plan.table(&rules)))
 }
 
 /// Lines by baseline, each row from left to right.
@@ -62,6 +87,37 @@ fn rows(lines: &[&Line]) -> Vec<Row> {
     rows
 }
 
+/// Whether a row is a rule that is drawn with characters, `-----`: it parts rows as a rule does, and stands in no column.
+fn is_drawn(lines: &[&Line], row: &Row) -> bool {
+    let [line] = row.as_slice() else {
+        return false;
+    };
+    let [word] = lines[*line].words.as_slice() else {
+        return false;
+    };
+    let mut letters = word.text.chars();
+    let first = letters.next().filter(|letter| "-=_*~─━═".contains(*letter));
+    word.text.chars().count() >= 5 && letters.all(|letter| Some(letter) == first)
+}
+
+/// Whether a line is an item of a list that does not count.
+fn begins_with_bullet(line: &Line) -> bool {
+    let marked = markers::split(&line.text());
+    marked.is_some_and(|marked| marked.number.is_none())
+}
+
+/// Whether the cells of a row stand exactly over those of another.
+fn heads(lines: &[&Line], row: &Row, other: &Row) -> bool {
+    row.len() == other.len()
+        && row.iter().zip(other).all(|(&above, &below)| {
+            let near = |a: f32, b: f32| (a - b).abs() < 0.6 * lines[below].size;
+            let (above, below) = (lines[above].bbox, lines[below].bbox);
+            near(above.l, below.l)
+                || near(above.r, below.r)
+                || near(above.middle_x(), below.middle_x())
+        })
+}
+
 /// The longest stretch of rows from `start` that may be one table.
 fn run<'r>(lines: &[&Line], rows: &'r [Row], start: usize) -> &'r [Row] {
     if rows[start].len() < 2 {
@@ -77,7 +133,13 @@ fn run<'r>(lines: &[&Line], rows: &'r [Row], start: usize) -> &'r [Row] {
         if distance > REACH * size || !alike {
             break;
         }
-        if rows[end].len() >= 2 {
+        if is_drawn(lines, &rows[end]) {
+            // It parts the head of a table from its rows, or one table from the next.
+            let below = rows.get(end + 1);
+            if end > start + 1 || below.is_none_or(|row| !heads(lines, &rows[start], row)) {
+                break;
+            }
+        } else if rows[end].len() >= 2 {
             last_tabular = end;
         } else {
             // One text alone: the second line of a cell, or what follows the table.
@@ -86,8 +148,12 @@ fn run<'r>(lines: &[&Line], rows: &'r [Row], start: usize) -> &'r [Row] {
                 let cell = lines[cell];
                 (cell.bbox.l - below.bbox.l).abs() < 0.6 * size
                     || (cell.bbox.r - below.bbox.r).abs() < 0.6 * size
+                    || gutters::begins_at(cell, below.bbox.l)
             });
-            if !in_a_column || end - last_tabular > 2 {
+            // Two addresses side by side overlap as well, where their lines are not as far from each other.
+            let beside = distance < OVERLAP * size
+                && rows[start..=last_tabular].iter().any(|row| row.len() >= 3);
+            if !in_a_column && !beside || end - last_tabular > 2 {
                 break;
             }
         }
@@ -125,11 +191,12 @@ struct Plan<'l> {
 }
 
 impl<'l> Plan<'l> {
-    fn of(lines: &'l [&'l Line], rows: &'l [Row]) -> Option<Self> {
+    /// Of rows, where known `gutters` part columns though they are narrow.
+    fn of(lines: &'l [&'l Line], rows: &'l [Row], gutters: &[f32]) -> Option<Self> {
         let size = median(rows.iter().flatten().map(|&index| lines[index].size));
         // A merged cell covers the white between its columns: a fifth of the rows may.
-        let strict = columns(lines, rows, size, 0);
-        let lenient = columns(lines, rows, size, rows.len() / 5);
+        let strict = columns::of(lines, rows, (size, gutters), 0);
+        let lenient = columns::of(lines, rows, (size, gutters), rows.len() / 5);
         let widest = rows.iter().map(Vec::len).max().unwrap_or(0);
         let columns = if strict.len() >= widest {
             strict
@@ -142,7 +209,10 @@ impl<'l> Plan<'l> {
             .windows(2)
             .map(|pair| pair[1].0 - pair[0].1)
             .fold(f32::MAX, f32::min);
-        let enough = (columns.len() >= 2 && full >= 3 && (full > 3 || narrowest > 1.2 * size))
+        let least = if columns.len() > 2 { 0.9 } else { 1.2 };
+        // Narrow gutters are known of what is a table without them.
+        let enough = !gutters.is_empty()
+            || (columns.len() >= 2 && full >= 3 && (full > 3 || narrowest > least * size))
             || (columns.len() >= 3 && full >= 2 && narrowest > 2.2 * size);
         // Each of the columns but one must be filled now and then: a stray word makes none.
         let plan = Self {
@@ -203,6 +273,20 @@ impl<'l> Plan<'l> {
             || rows > 12 && fill > 0.75 && words > 2.0 && numbers < 0.2
     }
 
+    /// Whether its columns are lists beside each other: most of what stands in each of them begins with a mark that does not
+    /// count. A column that has no such marks names what the others list.
+    fn is_lists(&self) -> bool {
+        let mut marked = vec![(0usize, 0usize); self.columns.len()];
+        for &index in self.rows.iter().flatten() {
+            let column = &mut marked[self.span(index).0];
+            column.0 += 1;
+            column.1 += usize::from(begins_with_bullet(self.lines[index]));
+        }
+        marked
+            .iter()
+            .all(|&(all, marked)| marked > 1 && 2 * marked >= all)
+    }
+
     /// Whether what looks like gutters are the wide spaces of justified text: in a line they are all alike.
     fn is_justified(&self) -> bool {
         let (mut alike, mut pairs) = (0usize, 0usize);
@@ -210,8 +294,10 @@ impl<'l> Plan<'l> {
             let words = row.iter().flat_map(|&index| &self.lines[index].words);
             let places: Vec<(f32, f32)> = words.map(|word| (word.bbox.l, word.bbox.r)).collect();
             let gaps = places.windows(2).map(|pair| pair[1].0 - pair[0].1);
-            // Spaces in cells are no wider than elsewhere, and no gutters.
-            let gaps: Vec<f32> = gaps.filter(|gap| *gap > 0.45 * self.size).collect();
+            // Spaces in cells are no wider than elsewhere, and no gutters; letters of one width have wide ones, all alike.
+            let pitch = row.iter().find_map(|&index| self.lines[index].pitch());
+            let space = pitch.map_or(0.45, |pitch| 1.5 * pitch) * self.size;
+            let gaps: Vec<f32> = gaps.filter(|gap| *gap > space).collect();
             pairs += gaps.len().saturating_sub(1);
             alike += gaps
                 .windows(2)
@@ -254,7 +340,7 @@ impl<'l> Plan<'l> {
         pieces
     }
 
-    fn table(&self, rules: &[Bbox]) -> (Table, Vec<usize>) {
+    fn table(&self, rules: &[Bbox]) -> Table {
         let starts = self.row_starts(rules);
         let mut table = Table {
             rows: starts.iter().filter(|start| **start).count(),
@@ -290,8 +376,7 @@ impl<'l> Plan<'l> {
         fill_gaps(&mut table);
         table.finish();
         table.bbox = cells::extent(&table);
-        let taken: Vec<usize> = self.rows.iter().flatten().copied().collect();
-        (table, taken)
+        table
     }
 
     /// Which lines begin a row of the table, and which go on with the one above.
@@ -330,47 +415,29 @@ impl<'l> Plan<'l> {
         let typical = median(distances);
         for at in 1..levels.len() {
             let distance = levels[at] - levels[at - 1];
-            let goes_on = !whole(at)
-                && distance < LEADING * self.size
-                && (distance < 0.85 * typical || typical == 0.0)
+            let is_near = distance < LEADING * self.size && distance < 0.85 * typical;
+            let below = !whole(at)
+                && (is_near || distance < LEADING * self.size && typical == 0.0)
                 && self.rows[at].len() < self.columns.len();
-            starts.push(!goes_on);
+            // A row may have its one-line cells in the middle beside a cell of several lines: then it begins above them.
+            let amid = whole(at)
+                && !whole(at - 1)
+                && starts[at - 1]
+                && is_near
+                && self.rows[at - 1].len() < self.columns.len();
+            let overlaps = distance < OVERLAP * self.size && self.are_beside(at - 1, at);
+            starts.push(!(below || amid || overlaps));
         }
         starts
     }
-}
 
-/// From where to where each column reaches: what at most `crossing` rows cover is white.
-fn columns(lines: &[&Line], rows: &[Row], size: f32, crossing: usize) -> Vec<(f32, f32)> {
-    let mut edges: Vec<(f32, i32)> = Vec::new();
-    for &index in rows.iter().flatten() {
-        let bbox = lines[index].bbox;
-        edges.push((bbox.l, 1));
-        edges.push((bbox.r, -1));
+    /// Whether the lines of two rows stand beside each other and none above another: rows that are set tightly are two.
+    fn are_beside(&self, one: usize, other: usize) -> bool {
+        let boxes = |row: usize| self.rows[row].iter().map(|&index| self.lines[index].bbox);
+        boxes(one).all(|above| {
+            boxes(other).all(|below| above.r.min(below.r) - above.l.max(below.l) < 0.1 * self.size)
+        })
     }
-    edges.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-    let crossing = crossing as i32;
-    let mut covered: Vec<(f32, f32)> = Vec::new();
-    let (mut depth, mut from) = (0, None);
-    for (at, step) in edges {
-        depth += step;
-        match from {
-            None if depth > crossing => from = Some(at),
-            Some(start) if depth <= crossing => {
-                covered.push((start, at));
-                from = None;
-            }
-            _ => {}
-        }
-    }
-    let mut columns: Vec<(f32, f32)> = Vec::new();
-    for (from, to) in covered {
-        match columns.last_mut() {
-            Some(last) if from - last.1 < GUTTER * size => last.1 = to,
-            _ => columns.push((from, to)),
-        }
-    }
-    columns
 }
 
 /// Puts empty cells where nothing stands.

@@ -75,6 +75,7 @@ impl Draft {
 pub(super) fn of(column: Vec<Piece>, body: Body) -> Vec<Draft> {
     let extent = cut::extent(&column);
     let mut drafts = Vec::new();
+    let mut list = Vec::new();
     let mut stretch: Vec<Line> = Vec::new();
     for piece in column {
         let other = match piece {
@@ -96,10 +97,11 @@ pub(super) fn of(column: Vec<Piece>, body: Body) -> Vec<Draft> {
                 ..Draft::of(Vec::new())
             },
         };
-        paragraphs(&std::mem::take(&mut stretch), extent, body, &mut drafts);
+        let above = std::mem::take(&mut stretch);
+        paragraphs(&above, extent, body, &mut list, &mut drafts);
         drafts.push(other);
     }
-    paragraphs(&stretch, extent, body, &mut drafts);
+    paragraphs(&stretch, extent, body, &mut list, &mut drafts);
     drafts
 }
 
@@ -134,15 +136,21 @@ fn add(stretch: &mut Vec<Line>, line: Line) {
     }
 }
 
-fn paragraphs(lines: &[Line], column: Bbox, body: Body, drafts: &mut Vec<Draft>) {
+/// Adds the paragraphs, items and programs of a stretch of lines; `list` has the items of the list that goes on, for those to
+/// come. A program, a picture or a table between two items does not end it.
+fn paragraphs(
+    lines: &[Line],
+    column: Bbox,
+    body: Body,
+    list: &mut Vec<Item>,
+    drafts: &mut Vec<Draft>,
+) {
     let leading = leading(lines);
     let mono: Vec<bool> = monospaced(lines);
     let first = drafts.len();
     let mut open: Vec<Line> = Vec::new();
     let mut open_mono = false;
     let mut item: Option<Item> = None;
-    // The items of the list that goes on, for those to come.
-    let mut list: Vec<Item> = Vec::new();
     let right = lines.iter().map(|line| line.bbox.r).fold(0.0, f32::max);
     for (at, line) in lines.iter().enumerate() {
         let mono = mono[at];
@@ -160,12 +168,13 @@ fn paragraphs(lines: &[Line], column: Bbox, body: Body, drafts: &mut Vec<Draft>)
         });
         let midst = open.last().filter(|_| !begins && !mono);
         let begun = (!mono)
-            .then(|| Item::of(line, &lines[at + 1..], midst, &list))
+            .then(|| Item::of(line, &lines[at + 1..], midst, list))
             .flatten();
         if begins || begun.is_some() {
             close(std::mem::take(&mut open), open_mono, item.take(), drafts);
             match &begun {
                 Some(begun) => list.push(begun.clone()),
+                None if mono => {}
                 None => list.clear(),
             }
             item = begun;

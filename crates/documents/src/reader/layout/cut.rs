@@ -14,6 +14,13 @@ const GUTTER: f32 = 1.0;
 /// How far above and below a heading columns are looked for, in parts of the size: some lines, as they end unevenly.
 const BESIDE: f32 = 8.0;
 
+/// A label is narrower, in parts of the size: a few words.
+const LABEL: f32 = 12.0;
+
+/// What stands below columns after more white than this, in parts of the size, and is no more than labels, belongs to a drawing
+/// under them.
+const DRAWING: f32 = 3.0;
+
 /// How deep pages are cut: columns in bands in columns.
 const MAX_DEPTH: usize = 8;
 
@@ -183,11 +190,24 @@ impl Cutter<'_> {
             if end <= start {
                 continue;
             }
-            let pieces: Vec<&Piece> = rows[start..end]
-                .iter()
-                .flat_map(|row| &row.pieces)
-                .collect();
-            if gutters(&pieces, size).is_empty() {
+            let parted = |end: usize| {
+                let pieces = rows[start..end].iter().flat_map(|row| &row.pieces);
+                gutters(&pieces.collect::<Vec<&Piece>>(), size).len()
+            };
+            let whole = parted(end);
+            let shorter = self.trimmed_end(rows, start, end, size);
+            let left = if shorter < end {
+                parted(shorter)
+            } else {
+                whole
+            };
+            // What held columns together is no label under them.
+            let (end, left) = if left > whole {
+                (end, whole)
+            } else {
+                (shorter, left)
+            };
+            if left == 0 {
                 continue;
             }
             let height = rows[end - 1].bbox.b - rows[start].bbox.t;
@@ -198,6 +218,33 @@ impl Cutter<'_> {
         let (_, from, to) = best?;
         // A band that is all there is was cut already, or has a heading in its midst.
         (from > 0 || to < rows.len()).then_some((from, to))
+    }
+
+    /// Leaves to what is below the columns what belongs there though it is too short to cross a gutter: a heading, which never
+    /// ends a column, and the labels of a drawing.
+    fn trimmed_end(&self, rows: &[Row], start: usize, end: usize, size: f32) -> usize {
+        if end >= rows.len() || end < start + 2 {
+            return end;
+        }
+        let white = |at: usize| rows[at].bbox.t - rows[at - 1].bbox.b;
+        if let [Piece::Line(line)] = rows[end - 1].pieces.as_slice()
+            && (line.size > 1.1 * self.body.size || self.body.is_bold(line.stroke))
+            // Letters of one width are thicker than others: what ends with them is a program.
+            && line.pitch().is_none()
+            && white(end - 1) > 0.7 * self.body.size
+        {
+            return end - 1;
+        }
+        let is_label =
+            |piece: &Piece| piece.line().is_some() && piece.bbox().width() < LABEL * size;
+        let mut at = end - 1;
+        while at > start && rows[at].pieces.iter().all(is_label) {
+            if white(at) > DRAWING * size {
+                return at;
+            }
+            at -= 1;
+        }
+        end
     }
 }
 
@@ -213,7 +260,7 @@ fn sides<'r>(rows: impl Iterator<Item = &'r Row>, gutters: &[f32]) -> usize {
     sides.len()
 }
 
-/// Leaves the end of a paragraph above to it: a short last line crosses no gutter.
+/// Leaves the end of a paragraph or of an address above to it: a short last line crosses no gutter.
 fn trimmed(rows: &[Row], from: usize, to: usize, size: f32) -> (usize, usize) {
     let mut start = from;
     while start > 0 && start < to {
@@ -223,9 +270,11 @@ fn trimmed(rows: &[Row], from: usize, to: usize, size: f32) -> (usize, usize) {
         let above = &rows[start - 1];
         let goes_on = above.pieces.iter().any(|piece| {
             piece.line().is_some_and(|last| {
+                let shorter = last.bbox.width() > 1.3 * line.bbox.width();
+                let alone = above.pieces.len() == 1;
                 (last.size / line.size - 1.0).abs() < 0.1
                     && line.baseline - last.baseline < 1.5 * size
-                    && last.bbox.width() > 1.3 * line.bbox.width()
+                    && (shorter || alone && are_flush(last.bbox, line.bbox, 0.3 * size))
             })
         });
         if !goes_on {
@@ -234,6 +283,12 @@ fn trimmed(rows: &[Row], from: usize, to: usize, size: f32) -> (usize, usize) {
         start += 1;
     }
     (start, to)
+}
+
+/// Whether two lines begin, end or are centred below each other.
+fn are_flush(one: Bbox, other: Bbox, off: f32) -> bool {
+    let near = |a: f32, b: f32| (a - b).abs() < off;
+    near(one.l, other.l) || near(one.r, other.r) || near(one.middle_x(), other.middle_x())
 }
 
 /// Which stretches from left to right are covered.
@@ -272,16 +327,17 @@ impl Coverage {
 
 /// Where columns are parted: the middles of what is white from top to bottom, with columns worth the name on both sides.
 fn gutters(pieces: &[&Piece], size: f32) -> Vec<f32> {
-    let mut stretches: Vec<Bbox> = pieces.iter().map(|piece| piece.bbox()).collect();
-    stretches.sort_by(|a, b| a.l.total_cmp(&b.l));
-    let mut columns: Vec<(Bbox, Vec<Bbox>)> = Vec::new();
-    for bbox in stretches {
+    let mut pieces = pieces.to_vec();
+    pieces.sort_by(|a, b| a.bbox().l.total_cmp(&b.bbox().l));
+    let mut columns: Vec<(Bbox, Vec<&Piece>)> = Vec::new();
+    for piece in pieces {
+        let bbox = piece.bbox();
         match columns.last_mut() {
             Some((column, members)) if bbox.l - column.r < GUTTER * size => {
                 *column = column.union(bbox);
-                members.push(bbox);
+                members.push(piece);
             }
-            _ => columns.push((bbox, vec![bbox])),
+            _ => columns.push((bbox, vec![piece])),
         }
     }
     // Lines side by side are one line. Something must be several lines high to be a column: two lines of justified text may
@@ -291,8 +347,8 @@ fn gutters(pieces: &[&Piece], size: f32) -> Vec<f32> {
         .map(|pair| pair[1].0.l - pair[0].0.r)
         .fold(0.0, f32::max);
     let least = if widest > 3.0 * size { 2 } else { 3 };
-    let is_column = |(column, members): &(Bbox, Vec<Bbox>)| {
-        let tall = members.iter().any(|member| member.height() > 4.0 * size);
+    let is_column = |(column, members): &(Bbox, Vec<&Piece>)| {
+        let tall = members.iter().any(|it| it.bbox().height() > 4.0 * size);
         tall || column.height() > 2.2 * size && levels(members) >= least
     };
     if columns.iter().filter(|column| is_column(column)).count() < 2 {
@@ -306,17 +362,43 @@ fn gutters(pieces: &[&Piece], size: f32) -> Vec<f32> {
             // What stands lower and further right is no column beside it.
             shared > 0.3 * left.height().min(right.height())
                 && (is_column(&pair[0]) || is_column(&pair[1]))
+                && !are_pairs(&pair[0].1, &pair[1].1, size)
         })
         .map(|pair| f32::midpoint(pair[0].0.r, pair[1].0.l))
         .collect()
 }
 
+/// Whether two columns are labels and what they label, a pair to a line, as on an invoice: these are read line by line. The
+/// lines of two addresses stand beside each other as well, so labels have no digits, and what they label mostly has.
+fn are_pairs(left: &[&Piece], right: &[&Piece], size: f32) -> bool {
+    let lines = |side: &[&Piece]| -> Option<Vec<(f32, String)>> {
+        let lines = side.iter().map(|piece| piece.line());
+        let told = lines.map(|line| line.map(|line| (line.baseline, line.text())));
+        told.collect()
+    };
+    let (Some(labels), Some(values)) = (lines(left), lines(right)) else {
+        return false;
+    };
+    let has_digit = |text: &str| text.contains(char::is_numeric);
+    let has_one_value = |baseline: f32| {
+        let here = values
+            .iter()
+            .filter(|(other, _)| (other - baseline).abs() < 0.3 * size);
+        here.count() == 1
+    };
+    let numbers = values.iter().filter(|(_, text)| has_digit(text)).count();
+    labels.len() == values.len()
+        && left.iter().all(|piece| piece.bbox().width() < LABEL * size)
+        && labels
+            .iter()
+            .all(|(at, text)| has_one_value(*at) && !has_digit(text))
+        && (2 * numbers > values.len() || labels.iter().all(|(_, text)| text.ends_with(':')))
+}
+
 /// How many lines below each other there are.
-fn levels(members: &[Bbox]) -> usize {
-    let mut middles: Vec<(f32, f32)> = members
-        .iter()
-        .map(|bbox| (bbox.middle_y(), bbox.height()))
-        .collect();
+fn levels(members: &[&Piece]) -> usize {
+    let boxes = members.iter().map(|piece| piece.bbox());
+    let mut middles: Vec<(f32, f32)> = boxes.map(|it| (it.middle_y(), it.height())).collect();
     middles.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut count = 0;
     let mut last = f32::MIN;

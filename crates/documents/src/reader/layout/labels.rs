@@ -64,7 +64,9 @@ fn name_notes(drafts: &mut [Draft], sheet: &Sheet, body: Body) {
     for draft in drafts.iter_mut() {
         let small = draft.size() < 0.92 * body.size;
         let low = draft.bbox.t > 0.6 * sheet.height;
-        if !small || !low || !matches!(draft.label, Label::Text | Label::ListItem) {
+        // A raised number says so anywhere else than under a title, where it begins the address of an author.
+        let raised = begins_raised(draft) && !sheet.is_first;
+        if !small || !(low || raised) || !matches!(draft.label, Label::Text | Label::ListItem) {
             continue;
         }
         let marker = match &draft.detail {
@@ -89,6 +91,12 @@ fn name_notes(drafts: &mut [Draft], sheet: &Sheet, body: Body) {
     }
 }
 
+/// Whether its first word stands above the line: what was raised keeps its place. That of recognised words is not so exact.
+fn begins_raised(draft: &Draft) -> bool {
+    let first = draft.lines.first().and_then(|line| line.words.first());
+    first.is_some_and(|word| word.bbox.b < word.baseline && word.confidence.is_none())
+}
+
 fn name_headings(drafts: &mut [Draft], sheet: &Sheet, body: Body) {
     let mut headings: Vec<(usize, f32)> = Vec::new();
     for at in 0..drafts.len() {
@@ -99,7 +107,15 @@ fn name_headings(drafts: &mut [Draft], sheet: &Sheet, body: Body) {
     }
     let largest = headings.iter().map(|(_, ratio)| *ratio).fold(0.0, f32::max);
     for (place, &(at, ratio)) in headings.iter().enumerate() {
-        let is_title = sheet.is_first && place == 0 && ratio >= 1.4 && ratio > 0.97 * largest;
+        // What stands under a paragraph is no title of it.
+        let is_prose = |draft: &Draft| {
+            draft.label == Label::Text && draft.text().chars().count() > MAX_HEADING
+        };
+        let is_title = sheet.is_first
+            && place == 0
+            && ratio >= 1.4
+            && ratio > 0.97 * largest
+            && !drafts[..at].iter().any(is_prose);
         drafts[at].label = if is_title {
             Label::Title
         } else {
@@ -134,6 +150,11 @@ fn numbered_heading(draft: &Draft, below: Option<&Draft>, body: Body) -> bool {
 }
 
 fn looks_like_heading(draft: &Draft, text: &str, below: Option<&Draft>, body: Body) -> bool {
+    // In a list of contents the headings are named, and none is one.
+    if verse::is_led(text) {
+        return false;
+    }
+    let text = unnumbered(text);
     let letters = text.chars().filter(|letter| letter.is_alphabetic()).count();
     let length = text.chars().count();
     // Prices and numbers set large are none.
@@ -151,6 +172,28 @@ fn looks_like_heading(draft: &Draft, text: &str, below: Option<&Draft>, body: Bo
         && length <= MAX_BOLD_HEADING
         && followed
         && !text.ends_with(['.', ',', ';', ':'])
+}
+
+/// A heading without the number of its section, which would weigh more than a short heading has letters: `1.10 Sub 10`. No
+/// part of such a number begins with 0 or has three digits, and words follow it: `24.00 EUR` and `1.250 t` have none.
+fn unnumbered(text: &str) -> &str {
+    let Some((number, rest)) = text.split_once(' ') else {
+        return text;
+    };
+    let is_part = |part: &str| {
+        (1..=2).contains(&part.len())
+            && !part.starts_with('0')
+            && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let parts = number.strip_suffix('.').unwrap_or(number);
+    let mut letters = rest.chars();
+    let is_word = letters.next().is_some_and(char::is_uppercase)
+        && letters.next().is_some_and(char::is_lowercase);
+    if parts.split('.').all(is_part) && is_word {
+        rest
+    } else {
+        text
+    }
 }
 
 /// How deep a heading is, by how much larger than the text it is. One page knows nothing of the others: what is set alike

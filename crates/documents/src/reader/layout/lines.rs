@@ -17,6 +17,11 @@ const LEVEL: f32 = 0.3;
 /// How far behind the marker of a list its item may begin, in parts of the size.
 const MARKER_GAP: f32 = 4.0;
 
+/// How far before its word the number of a note or of an affiliation is raised, in parts of the size of the word; it may touch
+/// it or keep a space.
+const RAISED: (f32, f32) = (0.15, 0.6);
+const MARK_GAP: f32 = 0.6;
+
 /// More small words than this are no notes and indices but small print.
 const MAX_RAISED: usize = 2_000;
 
@@ -178,7 +183,13 @@ fn lower(words: &mut [Word]) {
                 let gap = word.bbox.l - other.bbox.r;
                 other.size > word.size / 0.85 && gap.abs() < 0.25 * other.size
             });
-        if let Some(baseline) = host.map(|host| host.baseline) {
+        let marked = || {
+            let mut near = words[start..]
+                .iter()
+                .take_while(|other| other.baseline <= to);
+            near.find(|other| is_mark_of(word, other))
+        };
+        if let Some(baseline) = host.or_else(marked).map(|host| host.baseline) {
             words[index].baseline = baseline;
             moved = true;
         }
@@ -186,6 +197,21 @@ fn lower(words: &mut [Word]) {
     if moved {
         words.sort_by(|a, b| a.baseline.total_cmp(&b.baseline));
     }
+}
+
+/// Whether a small word is the sign of a note, or of whom an author works for, before a word that it belongs to: a footnote's
+/// text is small itself, so the sign is known by being raised.
+fn is_mark_of(mark: &Word, word: &Word) -> bool {
+    let raised = (word.baseline - mark.baseline) / word.size;
+    let gap = (word.bbox.l - mark.bbox.r) / word.size;
+    let is_sign = |sign: char| sign.is_ascii_digit() || "*†‡§¶,".contains(sign);
+    RAISED.0 < raised
+        && raised < RAISED.1
+        && -0.1 < gap
+        && gap < MARK_GAP
+        && word.size > 1.05 * mark.size
+        && mark.text.chars().count() <= 3
+        && mark.text.chars().all(is_sign)
 }
 
 /// Words on one baseline each; `words` are sorted by it.

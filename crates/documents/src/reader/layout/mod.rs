@@ -10,6 +10,7 @@ mod blocks;
 mod cells;
 mod cut;
 mod furniture;
+mod initials;
 mod items;
 mod labels;
 mod lines;
@@ -102,8 +103,9 @@ pub(super) enum Detail {
 /// Puts a page in order.
 pub(super) fn of(mut sheet: Sheet) -> Vec<Block> {
     let (mut tables, words) = ruled::tables(&sheet.rules, std::mem::take(&mut sheet.words));
-    let (banded, words) = banded::tables(&sheet.rules, words);
+    let (banded, mut words) = banded::tables(&sheet.rules, words);
     tables.extend(banded);
+    initials::join(&mut words);
     let body = Body::of(&words, &tables);
     let mut pieces: Vec<Piece> = lines::segments(words)
         .into_iter()

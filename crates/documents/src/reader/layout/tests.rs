@@ -1,4 +1,6 @@
 mod lists;
+mod notes;
+mod order;
 mod tables;
 
 use super::*;
@@ -176,6 +178,24 @@ fn columns_that_share_baselines_are_read_one_after_the_other() {
         page.texts(),
         [LEFT.join(" "), RIGHT.join(" "), THIRD.join(" ")]
     );
+}
+
+#[test]
+fn labels_are_read_with_what_they_label_and_addresses_apart() {
+    let read = |left: [&str; 2], right: [&str; 2]| {
+        let page = Page::new()
+            .line(60.0, 100.0, BODY, left[0])
+            .line(60.0, 116.0, BODY, left[1])
+            .line(200.0, 100.0, BODY, right[0])
+            .line(200.0, 116.0, BODY, right[1]);
+        page.texts().join(" ").replace('\n', " ")
+    };
+
+    let pairs = read(["Date", "Due"], ["2026-11-02", "2026-12-02"]);
+    let addresses = read(["Jane Roe", "14 Orchard Lane"], ["John Doe", "3 Mill Road"]);
+
+    assert_eq!(pairs, "Date 2026-11-02 Due 2026-12-02");
+    assert_eq!(addresses, "Jane Roe 14 Orchard Lane John Doe 3 Mill Road");
 }
 
 #[test]

@@ -78,13 +78,36 @@ fn has_broken_word(lines: &[Line]) -> bool {
     before.iter().any(|line| line.text().ends_with('-'))
 }
 
+/// The longest number that dots lead to: a page, or a price with its currency.
+const MAX_LED: usize = 12;
+
 /// Whether dots lead to a number at its end.
-fn is_led(text: &str) -> bool {
-    let number = |letter: char| letter.is_ascii_digit() || "ivxlc".contains(letter);
-    let before = text.trim_end_matches(number);
-    let dots = before.chars().rev();
-    let dots = dots.take_while(|letter| matches!(letter, '.' | '…' | '·' | '_' | ' '));
-    let dots = dots.filter(|letter| *letter != ' ');
-    let dots: usize = dots.map(|dot| if dot == '…' { 3 } else { 1 }).sum();
-    before.len() < text.len() && dots >= 3
+pub(super) fn is_led(text: &str) -> bool {
+    let letters: Vec<char> = text.chars().collect();
+    let is_dot = |letter: char| matches!(letter, '.' | '…' | '·' | '_');
+    let mut end = letters.len();
+    // A number may have a dot of its own: the leader is where there are several.
+    for _ in 0..MAX_LED {
+        let before = &letters[..end];
+        let dots = before.iter().rev();
+        let dots = dots.take_while(|letter| is_dot(**letter) || **letter == ' ');
+        let dots = dots.filter(|letter| **letter != ' ');
+        let dots: usize = dots.map(|dot| if *dot == '…' { 3 } else { 1 }).sum();
+        if dots >= 3 {
+            return is_number(&letters[end..]);
+        }
+        if end == 0 {
+            return false;
+        }
+        end -= 1;
+    }
+    false
+}
+
+/// Whether it is the number of a page, in figures or small roman ones, or a price.
+fn is_number(letters: &[char]) -> bool {
+    let is_roman = |letter: &char| "ivxlc".contains(*letter);
+    let words = letters.iter().filter(|letter| letter.is_alphabetic());
+    let has_figure = letters.iter().any(char::is_ascii_digit);
+    !letters.is_empty() && (letters.iter().all(is_roman) || has_figure && words.count() <= 3)
 }

@@ -106,6 +106,11 @@ impl Attempt {
         }
     }
 
+    /// How many pixels the program that recognised it was given.
+    pub(super) fn recognised_pixels(&self) -> usize {
+        (self.clean.data.len() as f32 * self.times * self.times) as usize
+    }
+
     fn recognise(
         &mut self,
         tesseract: Tesseract<'_>,

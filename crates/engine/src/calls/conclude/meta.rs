@@ -241,7 +241,7 @@ impl Tried<'_> {
 }
 
 /// Each warning once.
-fn warnings<'a>(entries: &'a [Entry], unsent: &'a [String]) -> Vec<&'a str> {
+pub(in crate::calls) fn warnings<'a>(entries: &'a [Entry], unsent: &'a [String]) -> Vec<&'a str> {
     let mut warnings: Vec<&str> = unsent.iter().map(String::as_str).collect();
     for warning in entries.iter().flat_map(|entry| &entry.warnings) {
         if !warnings.contains(&warning.as_str()) {

@@ -16,7 +16,7 @@ use crate::{
     spans::{Committed, SpanWriter, kept},
 };
 
-pub(super) use self::meta::{Tried, is_false};
+pub(super) use self::meta::{Tried, is_false, warnings};
 
 use self::meta::{Beginning, meta};
 

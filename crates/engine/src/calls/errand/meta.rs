@@ -6,7 +6,7 @@ use domain::{Cost, CostStatus, Json, JsonObject, ModelName, Tags, Usage, WholeUs
 use serde::Serialize;
 
 use crate::calls::{
-    conclude::{Tried, is_false},
+    conclude::{Tried, is_false, warnings},
     ledger::{Entry, Ledger, elapsed_ms},
 };
 
@@ -26,6 +26,8 @@ struct Meta<'a> {
     noted: JsonObject,
     #[serde(skip_serializing_if = "is_false")]
     usage_estimated: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<&'a str>,
     #[serde(skip_serializing_if = "is_false")]
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,6 +76,7 @@ pub(super) fn meta<T>(
         latency_ms: elapsed_ms(began),
         noted,
         usage_estimated: entries.iter().any(Entry::is_estimated),
+        warnings: warnings(&entries, &[]),
         truncated,
         error_type: match ending {
             Ending::Failed(error) => Some(error.code.name()),

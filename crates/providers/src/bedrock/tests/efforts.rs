@@ -17,7 +17,7 @@ fn worded(model: &str, options: &str, request: &ChatRequest) -> (String, String,
     (
         member("inferenceConfig"),
         member("additionalModelRequestFields"),
-        bedrock().warnings(&target, request),
+        bedrock().warnings(&target, Wanted::Chat(request)),
     )
 }
 

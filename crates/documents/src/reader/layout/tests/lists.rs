@@ -120,6 +120,7 @@ fn lines_that_end_far_before_their_column_does_stay_lines() {
 fn an_address_and_a_list_of_contents_keep_their_lines() {
     let address = ["Jane Roe", "14 Orchard Lane", "Bristol BS1 4ND"];
     let contents = ["Introduction ........ 1", "Methods ............. 12"];
+    let menu = ["Tea ................. 2.10", "Coffee .......... 2,60 EUR"];
 
     assert_eq!(
         Page::new().lines(50.0, 100.0, &address).texts(),
@@ -129,4 +130,51 @@ fn an_address_and_a_list_of_contents_keep_their_lines() {
         Page::new().lines(50.0, 100.0, &contents).texts(),
         [contents.join("\n")]
     );
+    assert_eq!(
+        Page::new().lines(50.0, 100.0, &menu).texts(),
+        [menu.join("\n")]
+    );
+}
+
+#[test]
+fn a_list_goes_on_after_a_program() {
+    let page = Page::new()
+        .line(50.0, 100.0, BODY, "3. Write the name down")
+        .line(62.0, 124.0, MONO, "fn berth(name: &str) {")
+        .line(86.0, 136.0, MONO, "write(name);")
+        .line(62.0, 148.0, MONO, "}")
+        .line(50.0, 172.0, BODY, "4. Close the book");
+
+    let labels: Vec<Label> = page.read().into_iter().map(|(label, _)| label).collect();
+
+    assert_eq!(labels, [Label::ListItem, Label::Code, Label::ListItem]);
+}
+
+#[test]
+fn the_number_of_a_section_does_not_outweigh_its_heading() {
+    let label = |text: &str| {
+        let page = Page::new()
+            .line(50.0, 100.0, LARGE, text)
+            .lines(50.0, 130.0, &LEFT);
+        page.read()[0].0
+    };
+
+    assert_eq!(label("1.10 Sub 10"), Label::SectionHeader);
+    assert_eq!(label("12.1.3 Tax"), Label::SectionHeader);
+    assert_eq!(label("1.250.00 Eur"), Label::Text);
+    assert_eq!(label("1.250,00 t"), Label::Text);
+    assert_eq!(label("4 Function reference .... 8"), Label::Text);
+}
+
+#[test]
+fn what_stands_under_a_paragraph_is_no_title() {
+    let mut page = Page::new()
+        .lines(50.0, 100.0, &LEFT)
+        .lines(50.0, 160.0, &RIGHT)
+        .line(50.0, 240.0, LARGE, "At Night")
+        .lines(50.0, 270.0, &THIRD);
+    page.sheet.is_first = true;
+
+    let heading = (Label::SectionHeader, "At Night".to_owned());
+    assert!(page.read().contains(&heading));
 }
