@@ -118,8 +118,7 @@ pub(crate) async fn admit(
     let Some(caller) = request.extensions().get::<Principal>() else {
         return Problem::from(engine::unauthorized()).into_response();
     };
-    let project = caller.scope().project();
-    match doors.admission.call(project).await {
+    match enter(&doors, caller).await {
         // A stream takes a share of it along.
         Ok(permit) => {
             request.extensions_mut().insert(permit.clone());
@@ -132,6 +131,13 @@ pub(crate) async fn admit(
             Problem::from(error).into_response()
         }
     }
+}
+
+/// First what the caller may do, then whether there is room.
+async fn enter(doors: &Doors, caller: &Principal) -> Result<Permit, Error> {
+    let held = doors.gateway.projects.admit(caller).await?;
+    let permit = doors.admission.call(caller.scope().project()).await?;
+    Ok(permit.with(held))
 }
 
 impl<S: Sync> FromRequestParts<S> for Permit {

@@ -79,6 +79,8 @@ pub struct Token {
     pub expires_at: Option<Timestamp>,
     /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
+    /// How many calls may be made with it a minute; any number, if nothing is said.
+    pub calls_per_minute: Option<u32>,
 }
 
 /// Who a token proved to be.
@@ -86,6 +88,7 @@ pub struct Token {
 pub struct Principal {
     project: ProjectId,
     token: TokenId,
+    calls_per_minute: Option<u32>,
 }
 
 impl Principal {
@@ -94,12 +97,18 @@ impl Principal {
         Self {
             project: token.project,
             token: token.id.clone(),
+            calls_per_minute: token.calls_per_minute,
         }
     }
 
     /// The only way to a scope.
     pub const fn scope(&self) -> ProjectScope {
         ProjectScope(self.project)
+    }
+
+    /// How many calls the token is good for a minute.
+    pub const fn calls_per_minute(&self) -> Option<u32> {
+        self.calls_per_minute
     }
 
     /// The token that was presented.

@@ -16,10 +16,7 @@ use domain::{
 use serde_json::Value;
 
 use crate::{
-    error::Error,
-    options::ModelsOptions,
-    price::PriceBook,
-    route::{Routes, allowed},
+    error::Error, options::ModelsOptions, price::PriceBook, projects::Allowed, route::Routes,
 };
 
 /// Where a custom model is that does not say.
@@ -263,7 +260,7 @@ where
     Ok(())
 }
 
-fn is_allowed(allowed: &allowed::Models, name: &str) -> bool {
+fn is_allowed(allowed: &Allowed, name: &str) -> bool {
     let name = name.split_once('/');
     name.is_some_and(|(provider, model)| allowed.check(provider, model).is_ok())
 }

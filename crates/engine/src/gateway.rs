@@ -23,9 +23,10 @@ use crate::{
     ocr::{self, Ocr},
     options::Options,
     price::PriceBook,
+    projects::{self, Projects},
     rerank::Rerank,
     retries::Retries,
-    route::{Routes, allowed},
+    route::Routes,
     spans::{SpanWriter, SpanWriterTask, Spans},
     vault::{Vault, VaultError},
 };
@@ -34,6 +35,8 @@ use crate::{
 pub struct Gateway {
     /// Checks tokens.
     pub auth: Auth,
+    /// What projects may do, and how much.
+    pub projects: Arc<Projects>,
     /// Functions and their revisions.
     pub functions: Functions,
     /// Custom models.
@@ -114,14 +117,16 @@ impl Gateway {
         } = ground;
         let vault = Arc::new(vault);
         let (spans, span_writer) = SpanWriter::start(store.clone());
+        let projects = Arc::new(Projects::new(store.clone(), clock.clone(), options));
         let prices = Arc::new(PriceBook::new(options.own_prices.clone()));
         let hosts = (registry.clone(), prices.clone());
-        let routes = Routes::new(store.clone(), vault.clone(), hosts, options);
+        let rows = (store.clone(), projects.clone());
+        let routes = Routes::new(rows, vault.clone(), hosts, options);
         let (routes, seams) = (Arc::new(routes), (&clock, &ids));
         let retries = Arc::new(Retries::new(ids.clone()));
         let time = (clock.clone(), ids.clone());
         let errands = Arc::new(Errands::new(
-            (routes.clone(), store.clone()),
+            (routes.clone(), projects.clone(), store.clone()),
             spans.clone(),
             retries.clone(),
             time,
@@ -136,7 +141,7 @@ impl Gateway {
         ));
         let observer = Arc::new(Observer::start(
             &store,
-            routes.clone(),
+            (routes.clone(), projects.clone()),
             &spans,
             seams,
             options,
@@ -148,6 +153,7 @@ impl Gateway {
             store: store.clone(),
             cache,
             routes: routes.clone(),
+            projects: projects.clone(),
             examples: examples.clone(),
             observer: observer.clone(),
             spans,
@@ -157,11 +163,7 @@ impl Gateway {
         };
         Ok(Self {
             auth: Auth::new(store.clone(), clock.clone()),
-            functions: Functions {
-                store: store.clone(),
-                clock: clock.clone(),
-                ids: ids.clone(),
-            },
+            functions: Functions::new(&store, seams),
             models: Models {
                 store: store.clone(),
                 vault,
@@ -192,6 +194,7 @@ impl Gateway {
                 clock,
                 ids,
             },
+            projects,
             errands,
             examples,
             observer,
@@ -228,6 +231,7 @@ impl Gateway {
         if let Some(writer) = self.span_writer.lock().await.take() {
             writer.stop().await;
         }
+        self.projects.stop().await;
         self.store.close().await;
     }
 }
@@ -247,6 +251,6 @@ async fn look_over(ground: &Ground, options: &Options) -> Result<(), GatewayErro
         let sealed = model.sealed_key.as_deref().unwrap_or_default();
         vault.open(model.project, model.id, sealed)?;
     }
-    allowed::warn(&**store, options).await?;
+    projects::warn(&**store, options).await?;
     Ok(())
 }

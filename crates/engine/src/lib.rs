@@ -21,6 +21,7 @@ mod ocr;
 mod options;
 mod parts;
 mod price;
+mod projects;
 mod rerank;
 mod retries;
 mod route;
@@ -46,6 +47,7 @@ pub use options::{
     ProjectOptions,
 };
 pub use price::{Doubt, Found, Limits, OwnPrices, PriceBook, Row, Scaled, Way};
+pub use projects::{Held, Projects};
 pub use rerank::{Rerank, RerankModel, Reranked};
 pub use spans::{Change, MetricChange, NewMetric, NewSpan, Rated, Repriced, Repricing, Spans};
 pub use vault::{MasterKey, Vault, VaultError};

@@ -59,11 +59,17 @@ pub struct PricesOptions {
 }
 
 /// What a project may do.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProjectOptions {
     /// The configured models that it may use: names, and beginnings of names with a `*`; all, if nothing is said.
     pub models: Option<Vec<String>>,
+    /// How many calls it may make a minute; any number, if nothing is said.
+    pub calls_per_minute: Option<u32>,
+    /// How many tokens its calls may use a minute, of input and output; any number, if nothing is said.
+    pub tokens_per_minute: Option<u32>,
+    /// What its calls may cost a day (UTC), in USD; anything, if nothing is said.
+    pub usd_per_day: Option<f64>,
 }
 
 /// How calls are evaluated (`interface.md` 15.8).

@@ -1,6 +1,5 @@
 //! Routing: from the models that a revision names to the targets that can be asked, in order.
 
-pub(crate) mod allowed;
 mod destination;
 mod extra;
 mod lent;
@@ -22,12 +21,13 @@ use futures_util::stream;
 
 pub(crate) use self::destination::{Destination, is_credentials};
 
-use self::{allowed::Allowed, extra::Extra, names::Meant};
+use self::{extra::Extra, names::Meant};
 use crate::{
     error::{CallDetail, Code, Error},
     line::Line,
     options::Options,
     price::{Asked, Name, PriceBook, Quote, UsdNumber, has_fees, is_other_offer},
+    projects::{Allowed, Projects},
     tokens::Sent,
     vault::Vault,
 };
@@ -183,7 +183,7 @@ pub(crate) struct Routes {
     store: Arc<dyn Store>,
     vault: Arc<Vault>,
     registry: Arc<dyn Registry>,
-    allowed: Allowed,
+    projects: Arc<Projects>,
     prices: Arc<PriceBook>,
     default_model: ModelSpec,
     default_embedding: ModelName,
@@ -194,7 +194,7 @@ pub(crate) struct Routes {
 impl Routes {
     /// With the default models that the options name, else the first configured host's that has one.
     pub(crate) fn new(
-        store: Arc<dyn Store>,
+        (store, projects): (Arc<dyn Store>, Arc<Projects>),
         vault: Arc<Vault>,
         (registry, prices): (Arc<dyn Registry>, Arc<PriceBook>),
         options: &Options,
@@ -211,7 +211,7 @@ impl Routes {
             store,
             vault,
             registry,
-            allowed: Allowed::new(options.projects.clone()),
+            projects,
             prices,
             default_model: ModelSpec::One(ModelChoice::plain(default_model)),
             default_embedding,
@@ -263,11 +263,8 @@ impl Routes {
     }
 
     /// The configured models that a project may use; `None` if it may use all.
-    pub(crate) async fn allowed(
-        &self,
-        scope: ProjectScope,
-    ) -> Result<Option<Arc<allowed::Models>>, Error> {
-        self.allowed.to(scope, &*self.store).await
+    pub(crate) async fn allowed(&self, scope: ProjectScope) -> Result<Option<Arc<Allowed>>, Error> {
+        Ok(self.projects.allowed_to(scope.project()).await?)
     }
 
     /// What a configured model costs and where it is, as far as that is known.
@@ -316,7 +313,7 @@ impl Routes {
         spec: &ModelSpec,
     ) -> Result<Route, Error> {
         let meant = names::meant(&*self.store, scope, spec.choices()).await?;
-        let allowed = self.allowed.to(scope, &*self.store).await?;
+        let allowed = self.allowed(scope).await?;
         let route: Route = meant
             .into_iter()
             .map(|meant| Stop {
@@ -349,7 +346,7 @@ impl Routes {
         &self,
         purpose: Purpose,
         meant: &Meant,
-        allowed: Option<&allowed::Models>,
+        allowed: Option<&Allowed>,
     ) -> Result<Reachable, String> {
         let Meant { choice, model } = meant;
         if let Some(model) = model {
@@ -411,7 +408,7 @@ impl Routes {
         purpose: Purpose,
         choice: &ModelChoice,
         model: &CustomModel,
-        allowed: Option<&allowed::Models>,
+        allowed: Option<&Allowed>,
     ) -> Result<Reachable, String> {
         let fail = |why: &str| format!("the custom model `{}` cannot be used: {why}", model.name);
         if !purpose.suits(model.kind) {

@@ -166,6 +166,7 @@ mod tests {
             created_at: Timestamp::from_micros(0),
             expires_at: None,
             revoked_at: None,
+            calls_per_minute: None,
         }
     }
 

@@ -106,7 +106,7 @@ async fn open(
         registry: providers.registry,
         fetcher: providers.fetcher,
         documents: ground.documents,
-        vault: Vault::new(master_key),
+        vault: vault(master_key, &config.master_key),
         clock: ground.clock,
         ids: ids.clone(),
     };
@@ -138,6 +138,18 @@ fn connect_with(
     let connected = providers::connect(providers, &ground);
     let providers = connected.map_err(|fault| config.refusal(&fault))?;
     Ok((ground, providers))
+}
+
+/// A vault that a running server keeps while the file of its master key is changed.
+fn vault(master_key: &MasterKey, source: &MasterKeySource) -> Vault {
+    let vault = Vault::new(master_key);
+    match source {
+        MasterKeySource::Given(_) => vault,
+        MasterKeySource::File(path) | MasterKeySource::BesideStore(path) => {
+            let path = path.clone();
+            vault.renewed_by(move || MasterKey::parse(&fs::read_to_string(&path).ok()?).ok())
+        }
+    }
 }
 
 /// The given master key, or the one beside the store, which is made when nothing was ever sealed.
@@ -225,6 +237,7 @@ async fn accept(
         created_at: clock.now(),
         expires_at: None,
         revoked_at: None,
+        calls_per_minute: None,
     };
     match store.insert_token(&token).await {
         Ok(()) => Ok(()),

@@ -7,6 +7,7 @@ use std::{
 };
 
 use domain::ProjectId;
+use engine::Held;
 use tokio::sync::oneshot;
 
 /// How many places there are.
@@ -57,6 +58,8 @@ struct Waiter {
 #[derive(Debug, Clone)]
 pub(crate) struct Permit {
     _place: Arc<Place>,
+    /// What of a project's limits the call may take.
+    _held: Option<Arc<Held>>,
 }
 
 #[derive(Debug)]
@@ -71,6 +74,16 @@ struct Waiting {
     project: ProjectId,
     turn: u64,
     is_called: oneshot::Receiver<()>,
+}
+
+impl Permit {
+    /// Together with what the call holds of its project's limits.
+    pub(super) fn with(self, held: Option<Held>) -> Self {
+        Self {
+            _held: held.map(Arc::new),
+            ..self
+        }
+    }
 }
 
 impl Line {
@@ -114,6 +127,7 @@ impl Line {
         };
         Permit {
             _place: Arc::new(place),
+            _held: None,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     EntryId, Feedback, Function, FunctionFilter, FunctionId, FunctionName, MetaCorrection, Metric,
     MetricId, ModelId, ModelName, Named, Observation, Page, Paged, Project, ProjectId, ProjectName,
     ProjectScope, Recorded, Revision, RevisionId, Span, SpanChange, SpanId, SpanRange, SpanWrite,
-    Timestamp, Token, TokenId, TokenKey, TraceId,
+    Timestamp, Token, TokenId, TokenKey, TraceId, Usd,
 };
 
 /// Why storage could not do what was asked. Variants are what a caller would do differently.
@@ -122,6 +122,12 @@ pub trait ModelStore: Send + Sync {
 
     /// A sealed key of any project, to try the master key on; `None` if no row holds one.
     async fn any_sealed_model(&self) -> Result<Option<CustomModel>>;
+
+    /// All models with a sealed key, of every project.
+    async fn sealed_models(&self) -> Result<Vec<CustomModel>>;
+
+    /// Seals the key of a model anew, where it still is the one that the model was read with. Says whether it was.
+    async fn reseal_model(&self, model: &CustomModel, sealed: &[u8]) -> Result<bool>;
 }
 
 /// Aliases of models.
@@ -308,6 +314,10 @@ pub trait TokenStore: Send + Sync {
 
     /// Revokes a token. Says whether it was there.
     async fn revoke_token(&self, id: &TokenId, at: Timestamp) -> Result<bool>;
+
+    /// Adds to what a project has spent on a day (days since 1970-01-01, UTC), and gives the sum. What it spent a month
+    /// and more before that day is forgotten.
+    async fn spend(&self, project: ProjectId, day: i64, amount: Usd) -> Result<Usd>;
 }
 
 /// Everything that is kept.

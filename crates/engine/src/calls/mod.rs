@@ -47,6 +47,7 @@ use crate::{
     observer::Observer,
     options::Options,
     price::Prices,
+    projects::Projects,
     retries::Retries,
     route::{Purpose, Routes},
     spans::SpanWriter,
@@ -81,6 +82,7 @@ pub use self::{
 pub struct Calls {
     opening: Opening,
     routes: Arc<Routes>,
+    projects: Arc<Projects>,
     examples: Arc<Examples>,
     cached: Cached,
     asking: Asking,
@@ -95,6 +97,7 @@ pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) cache: Arc<dyn Cache>,
     pub(crate) routes: Arc<Routes>,
+    pub(crate) projects: Arc<Projects>,
     pub(crate) examples: Arc<Examples>,
     pub(crate) observer: Arc<Observer>,
     pub(crate) spans: SpanWriter,
@@ -126,6 +129,7 @@ impl Calls {
             store,
             cache,
             routes,
+            projects,
             examples,
             observer,
             spans,
@@ -136,6 +140,7 @@ impl Calls {
         Self {
             opening: Opening::new(store, clock.clone(), ids.clone()),
             routes,
+            projects,
             examples,
             cached: Cached::new(cache, clock.clone()),
             asking: Asking {
@@ -197,7 +202,7 @@ impl Calls {
         let running = self.running.spawn(async move {
             let ledger = Ledger::default();
             let ending = calls.run(&call, &ledger, caller_gone, None).await;
-            ledger.count(&calls.asking.prices).await;
+            calls.count(&call, &ledger).await;
             let write = SpanWrite::New(calls.closing.span(&call, &ledger, &ending, None));
             calls.closing.conclude(call, ledger, ending, write).await
         });
@@ -273,7 +278,7 @@ impl Calls {
     async fn run_stream(&self, call: Call, caller_gone: CancellationToken, mut sink: Sink) {
         let ledger = Ledger::default();
         let ending = self.run(&call, &ledger, caller_gone, Some(&mut sink)).await;
-        ledger.count(&self.asking.prices).await;
+        self.count(&call, &ledger).await;
         let span = self.closing.span(&call, &ledger, &ending, Some(&sink.sent));
         let write = match sink.settle().await {
             Ok(()) => SpanWrite::Close(span),
@@ -287,6 +292,13 @@ impl Calls {
             let within = if is_stopping { LAST_WORD } else { STALLED };
             sink.close(result, within).await;
         }
+    }
+
+    /// Counts what nobody counted, and books all of it.
+    async fn count(&self, call: &Call, ledger: &Ledger) {
+        ledger.count(&self.asking.prices).await;
+        let (usage, cost) = (ledger.usage(), ledger.bill().cost);
+        self.projects.book(call.scope.project(), &usage, cost).await;
     }
 
     async fn run(

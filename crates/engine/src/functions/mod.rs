@@ -67,6 +67,17 @@ pub struct FunctionChange {
 }
 
 impl Functions {
+    pub(crate) fn new(
+        store: &Arc<dyn Store>,
+        (clock, ids): (&Arc<dyn Clock>, &Arc<dyn Ids>),
+    ) -> Self {
+        Self {
+            store: store.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+        }
+    }
+
     /// Creates a function with its first revision and its dataset.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     calls::{Ledger, Spent},
     price::Prices,
+    projects::Projects,
     route::{Purpose, Reachable, Routes},
     schema::Schema,
     spans::SpanWriter,
@@ -55,6 +56,7 @@ static COMPILED: LazyLock<Schema> =
 pub(super) struct Judge {
     store: Arc<dyn Store>,
     routes: Arc<Routes>,
+    projects: Arc<Projects>,
     spans: SpanWriter,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
@@ -92,7 +94,8 @@ impl Judged {
 
 impl Judge {
     pub(super) fn new(
-        (store, routes, spans): (Arc<dyn Store>, Arc<Routes>, SpanWriter),
+        (store, routes, projects): (Arc<dyn Store>, Arc<Routes>, Arc<Projects>),
+        spans: SpanWriter,
         (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>),
         prices: Prices,
         model: ModelName,
@@ -100,6 +103,7 @@ impl Judge {
         Self {
             store,
             routes,
+            projects,
             spans,
             clock,
             ids,
@@ -132,12 +136,15 @@ impl Judge {
         let observation = self.observation(judged, &reachable, &ledger).await;
         ledger.count(&self.prices).await;
         let spent = Spent::of(&ledger);
+        let (usage, cost) = spent.sums();
+        let project = judged.scope.project();
+        self.projects.book(project, usage, cost).await;
         if !spent.is_nothing() {
             let span = self.span(judged, (&reachable, started), &spent, &observation);
             let committed = self.spans.commit(SpanWrite::New(span)).await;
             committed.map_err(|error| error.to_string())?;
         }
-        let (project, observation) = (judged.scope.project(), observation?);
+        let observation = observation?;
         let kept = self
             .store
             .observe_span(project, judged.span_id, &observation);
@@ -298,6 +305,7 @@ mod tests {
             created_at: Timestamp::from_micros(0),
             expires_at: None,
             revoked_at: None,
+            calls_per_minute: None,
         };
         Judged {
             scope: Principal::of(&token).scope(),

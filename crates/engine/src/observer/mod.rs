@@ -17,7 +17,9 @@ use domain::{
 use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{options::Options, price::Prices, route::Routes, spans::SpanWriter};
+use crate::{
+    options::Options, price::Prices, projects::Projects, route::Routes, spans::SpanWriter,
+};
 
 use self::judge::Judge;
 
@@ -84,7 +86,7 @@ impl Observer {
     /// Starts the judge, if the options name one.
     pub(crate) fn start(
         store: &Arc<dyn Store>,
-        routes: Arc<Routes>,
+        (routes, projects): (Arc<Routes>, Arc<Projects>),
         spans: &SpanWriter,
         (clock, ids): (&Arc<dyn Clock>, &Arc<dyn Ids>),
         options: &Options,
@@ -101,7 +103,8 @@ impl Observer {
             };
         };
         let judge = Arc::new(Judge::new(
-            (store.clone(), routes, spans.clone()),
+            (store.clone(), routes, projects),
+            spans.clone(),
             (clock.clone(), ids.clone()),
             Prices::new(&options.prices),
             model,

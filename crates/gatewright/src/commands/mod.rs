@@ -7,6 +7,7 @@ mod doctor;
 mod models;
 mod ocr;
 mod project;
+mod rotate_key;
 mod sealed;
 mod serve;
 mod spans;
@@ -94,6 +95,8 @@ enum Command {
     Backup(backup::BackUp),
     /// Put a backup into the data directory, while no server runs on it
     Restore(backup::Restore),
+    /// Change the master key for a new one, beside a running server too: every provider key is sealed anew
+    RotateKey,
 }
 
 #[derive(Debug, Subcommand)]
@@ -185,6 +188,7 @@ pub(crate) async fn run(cli: Cli, environment: BTreeMap<String, String>) -> anyh
         Command::Doctor(asked) => Box::pin(doctor::examine(&sources, &asked)).await,
         Command::Backup(asked) => backup::back_up(&sources, &asked),
         Command::Restore(asked) => backup::restore(&sources, &asked),
+        Command::RotateKey => rotate_key::rotate(&sources).await,
         Command::Project(command) => {
             let opened = open(&sources).await?;
             let done = match command {
@@ -214,11 +218,14 @@ struct Opened {
 }
 
 async fn open(sources: &Sources) -> anyhow::Result<Opened> {
-    let options = crate::config::options(sources)?.store;
-    let stores = store::open_shared(&options).await?;
+    open_store(&crate::config::options(sources)?.store).await
+}
+
+async fn open_store(options: &store::Options) -> anyhow::Result<Opened> {
+    let stores = store::open_shared(options).await?;
     Ok(Opened {
         store: stores.store,
-        data_dir: options.data_dir,
+        data_dir: options.data_dir.clone(),
     })
 }
 

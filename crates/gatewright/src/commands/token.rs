@@ -35,6 +35,9 @@ pub(super) struct Create {
     /// For how long it is good: 90m, 12h, 30d or 2w; without it, until it is revoked
     #[arg(long, value_name = "TIME", value_parser = lifetime)]
     expires: Option<Duration>,
+    /// How many calls it is good for a minute; without it, as many as its project
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    calls_per_minute: Option<u32>,
 }
 
 /// Makes a token and prints it: alone on standard output, so that a script can take it from there.
@@ -55,6 +58,7 @@ pub(super) async fn create(opened: &Opened, asked: Create) -> anyhow::Result<()>
         created_at: now,
         expires_at: asked.expires.map(|lifetime| now.plus(lifetime)),
         revoked_at: None,
+        calls_per_minute: asked.calls_per_minute,
     };
     store.insert_token(&token).await?;
     let (id, name, data_dir) = (&token.id, &project.name, opened.data_dir.display());
@@ -86,11 +90,22 @@ pub(super) async fn list(store: &dyn Store) -> anyhow::Result<()> {
             token
                 .expires_at
                 .map_or_else(|| "never".to_owned(), table::time),
+            token
+                .calls_per_minute
+                .map_or_else(|| "any".to_owned(), |most| most.to_string()),
             state(token, now).to_owned(),
         ]
     });
     print(&table::lines(
-        ["ID", "PROJECT", "LABEL", "CREATED", "EXPIRES", "STATE"],
+        [
+            "ID",
+            "PROJECT",
+            "LABEL",
+            "CREATED",
+            "EXPIRES",
+            "CALLS/MIN",
+            "STATE",
+        ],
         rows,
     ))
 }
@@ -235,6 +250,7 @@ mod tests {
                 created_at: at(0),
                 expires_at,
                 revoked_at,
+                calls_per_minute: None,
             };
             assert_eq!(
                 state(&token, at(10)),

@@ -12,6 +12,9 @@ const MAX_COUNT: i64 = 1 << 40;
 /// A year.
 const MAX_SECONDS: f64 = 31_536_000.0;
 const MAX_MARKUP: f64 = 1_000.0;
+/// A cent, and a billion.
+const LEAST_USD: f64 = 0.01;
+const MOST_USD: f64 = 1e9;
 
 /// Refuses what makes no sense, and puts addresses into the form that is bound.
 pub(crate) fn check(layers: &mut Layers) {
@@ -42,6 +45,8 @@ fn sensible(key: &Key, value: &Value) -> Result<Value, String> {
             return Err("is not as `tesseract -l` takes it, such as \"eng+deu\"".to_owned());
         }
         ("markup", _) => between(value, 0.0, MAX_MARKUP)?,
+        ("usd_per_day", _) => between(value, LEAST_USD, MOST_USD)?,
+        (name, _) if name.ends_with("_per_minute") => between(value, 1.0, f64::from(u32::MAX))?,
         (_, Value::Integer(count)) if !(1..=MAX_COUNT).contains(count) => {
             return Err(format!("is not between 1 and {MAX_COUNT}"));
         }

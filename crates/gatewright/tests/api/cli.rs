@@ -240,7 +240,15 @@ fn tokens_are_listed_without_their_secrets() {
     assert_eq!(lines.len(), 3, "{listed:?}");
     assert_eq!(
         lines[0].split_whitespace().collect::<Vec<_>>(),
-        ["ID", "PROJECT", "LABEL", "CREATED", "EXPIRES", "STATE"]
+        [
+            "ID",
+            "PROJECT",
+            "LABEL",
+            "CREATED",
+            "EXPIRES",
+            "CALLS/MIN",
+            "STATE"
+        ]
     );
     assert!(
         lines[1].starts_with(&token[3..19])

@@ -119,6 +119,12 @@ impl Server {
         }
     }
 
+    /// What another process of this server finds in its environment.
+    pub fn set(&mut self, variable: &str, value: &str) {
+        self.environment
+            .insert(variable.to_owned(), value.to_owned());
+    }
+
     /// Starts another process on the same data.
     pub fn start_again(&mut self) {
         (self.child, self.address) = spawn(&self.dir, &self.environment, &self.log);

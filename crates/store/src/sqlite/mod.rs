@@ -55,7 +55,7 @@ use self::{
     migrate::MigrateError,
     queue::Queue,
     readers::Readers,
-    writer::{Job, Write, Writer},
+    writer::{Change, Job, Write, Writer},
 };
 use crate::{
     Stores, cache,
@@ -269,15 +269,24 @@ impl Sqlite {
         &self,
         change: impl FnOnce(&Connection) -> Result<Option<T>, Fault> + Send + 'static,
     ) -> Result<Option<T>, StoreError> {
+        self.write_and_give(Write::Change, change).await
+    }
+
+    /// The same for any kind of change.
+    async fn write_and_give<T: Send + 'static>(
+        &self,
+        kind: fn(Change) -> Write,
+        change: impl FnOnce(&Connection) -> Result<Option<T>, Fault> + Send + 'static,
+    ) -> Result<Option<T>, StoreError> {
         let (give, mut given) = oneshot::channel();
-        self.change(move |connection| {
+        let change = move |connection: &Connection| {
             let found = change(connection)?;
             let was_there = found.is_some();
             // Whoever gave up waiting has no use for it.
             let _ = give.send(found);
             Ok(was_there)
-        })
-        .await?;
+        };
+        self.write(kind(Box::new(change))).await?;
         // Only now it is kept, and so only now it is told.
         Ok(given.try_recv().ok().flatten())
     }

@@ -22,6 +22,11 @@ const UPDATE: &str = "
         created_at = ?10
     WHERE id = ?1 AND project_id = ?2 AND version = ?9 - 1";
 
+/// Whoever has read the row to change it has to read it again.
+const RESEAL: &str = "
+    UPDATE custom_models SET sealed_key = ?4, version = version + 1
+    WHERE id = ?2 AND project_id = ?1 AND sealed_key = ?3";
+
 const SELECT: &str = "
     SELECT id, project_id, name, identifier, provider, kind, extra, sealed_key, version, created_at
     FROM custom_models";
@@ -183,6 +188,30 @@ impl ModelStore for Sqlite {
         self.read(|connection| {
             let sql = format!("{SELECT} WHERE sealed_key IS NOT NULL LIMIT 1");
             row::first(connection, &sql, [], read)
+        })
+        .await
+    }
+
+    async fn sealed_models(&self) -> Result<Vec<CustomModel>, StoreError> {
+        self.read(|connection| {
+            let sql = format!("{SELECT} WHERE sealed_key IS NOT NULL");
+            row::all(connection, &sql, [], read)
+        })
+        .await
+    }
+
+    async fn reseal_model(&self, model: &CustomModel, sealed: &[u8]) -> Result<bool, StoreError> {
+        let before = model.sealed_key.clone();
+        let place = (
+            model.project.uuid().into_bytes(),
+            model.id.uuid().into_bytes(),
+        );
+        let sealed = sealed.to_vec();
+        self.change(move |connection| {
+            let changed = connection
+                .prepare_cached(RESEAL)?
+                .execute(params![place.0, place.1, before, sealed])?;
+            Ok(changed > 0)
         })
         .await
     }

@@ -43,6 +43,7 @@ fn scope() -> ProjectScope {
         created_at: at(0),
         expires_at: None,
         revoked_at: None,
+        calls_per_minute: None,
     };
     domain::Principal::of(&token).scope()
 }

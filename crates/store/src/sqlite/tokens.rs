@@ -2,21 +2,29 @@
 
 use async_trait::async_trait;
 use domain::{
-    Project, ProjectName, Timestamp, Token, TokenId, TokenKey,
+    Project, ProjectId, ProjectName, Timestamp, Token, TokenId, TokenKey, Usd,
     seams::{StoreError, TokenStore},
 };
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 
-use crate::sqlite::{Sqlite, fault::Fault, row};
+use crate::sqlite::{Sqlite, fault::Fault, row, writer::Write};
 
 const PROJECTS: &str = "SELECT id, name, created_at FROM projects ORDER BY name";
 const PROJECT_BY_NAME: &str = "SELECT id, name, created_at FROM projects WHERE name = ?1";
 const TOKENS: &str = "
-    SELECT id, hash, project_id, label, created_at, expires_at, revoked_at FROM tokens ORDER BY created_at, id";
+    SELECT id, hash, project_id, label, created_at, expires_at, revoked_at, calls_per_minute FROM tokens ORDER BY created_at, id";
 const TOKEN_BY_ID: &str = "
-    SELECT id, hash, project_id, label, created_at, expires_at, revoked_at FROM tokens WHERE id = ?1";
+    SELECT id, hash, project_id, label, created_at, expires_at, revoked_at, calls_per_minute FROM tokens WHERE id = ?1";
 const TOKEN_BY_HASH: &str = "
-    SELECT id, hash, project_id, label, created_at, expires_at, revoked_at FROM tokens WHERE hash = ?1";
+    SELECT id, hash, project_id, label, created_at, expires_at, revoked_at, calls_per_minute FROM tokens WHERE hash = ?1";
+/// An amount that has no room for more stays as it is.
+const SPEND: &str = "
+    INSERT INTO spending (project_id, day, nano_usd) VALUES (?1, ?2, ?3)
+    ON CONFLICT (project_id, day) DO UPDATE SET nano_usd = min(nano_usd, 9223372036854775807 - ?3) + ?3
+    RETURNING nano_usd";
+const FORGET_SPENDING: &str = "DELETE FROM spending WHERE project_id = ?1 AND day < ?2";
+/// For so many days it is kept what was spent.
+const SPENDING_DAYS: i64 = 31;
 
 fn read_project(row: &Row<'_>) -> Result<Project, Fault> {
     let name: String = row.get(1)?;
@@ -38,6 +46,7 @@ fn read_token(row: &Row<'_>) -> Result<Token, Fault> {
         created_at: row::time(row, 4)?,
         expires_at: row::optional_time(row, 5)?,
         revoked_at: row::optional_time(row, 6)?,
+        calls_per_minute: row.get(7)?,
     })
 }
 
@@ -77,8 +86,8 @@ impl TokenStore for Sqlite {
         self.change(move |connection| {
             connection
                 .prepare_cached(
-                    "INSERT INTO tokens (id, hash, project_id, label, created_at, expires_at, revoked_at)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    "INSERT INTO tokens (id, hash, project_id, label, created_at, expires_at, revoked_at, calls_per_minute)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 )?
                 .execute(params![
                     token.id.as_str(),
@@ -88,6 +97,7 @@ impl TokenStore for Sqlite {
                     token.created_at.micros(),
                     token.expires_at.map(Timestamp::micros),
                     token.revoked_at.map(Timestamp::micros),
+                    token.calls_per_minute,
                 ])?;
             Ok(true)
         })
@@ -121,5 +131,20 @@ impl TokenStore for Sqlite {
             Ok(changed > 0)
         })
         .await
+    }
+
+    async fn spend(&self, project: ProjectId, day: i64, amount: Usd) -> Result<Usd, StoreError> {
+        let project = project.uuid().into_bytes();
+        let spend = move |connection: &Connection| {
+            connection
+                .prepare_cached(FORGET_SPENDING)?
+                .execute(params![project, day - SPENDING_DAYS])?;
+            let sum = connection
+                .prepare_cached(SPEND)?
+                .query_row(params![project, day, amount.nanos()], |row| row.get(0))?;
+            Ok(Some(sum))
+        };
+        let sum = self.write_and_give(Write::Remark, spend).await?;
+        Ok(Usd::from_nanos(sum.unwrap_or_default()))
     }
 }

@@ -127,6 +127,7 @@ fn token(project: ProjectId) -> Token {
         created_at: second(0),
         expires_at: None,
         revoked_at: None,
+        calls_per_minute: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Projects and tokens.
 
-use domain::{Project, ProjectName, Token, TokenId, TokenKey, seams::StoreError};
+use domain::{Project, ProjectName, Token, TokenId, TokenKey, Usd, seams::StoreError};
 
 use crate::{House, id, on_every_backend, second, token};
 
@@ -11,6 +11,8 @@ on_every_backend![
     a_taken_token_is_refused,
     a_revocation_stays_as_it_first_was,
     tokens_are_listed_oldest_first,
+    a_token_keeps_its_rate,
+    what_a_project_spends_is_summed_by_the_day,
 ];
 
 fn project(name: &str) -> Project {
@@ -125,4 +127,37 @@ async fn tokens_are_listed_oldest_first(store: House) {
     tokens.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
 
     assert_eq!(store.tokens().await.unwrap(), tokens);
+}
+
+async fn what_a_project_spends_is_summed_by_the_day(store: House) {
+    let (project, other) = (project("one"), project("other"));
+    for project in [&project, &other] {
+        store.insert_project(project).await.unwrap();
+    }
+    let spend = async |project: &Project, day, nanos| {
+        let sum = store.spend(project.id, day, Usd::from_nanos(nanos)).await;
+        sum.unwrap().nanos()
+    };
+
+    assert_eq!(spend(&project, 100, 0).await, 0);
+    assert_eq!(spend(&project, 100, 7).await, 7);
+    assert_eq!(spend(&project, 100, 5).await, 12);
+    assert_eq!(spend(&project, 101, 1).await, 1);
+    assert_eq!(spend(&other, 100, 2).await, 2);
+    assert_eq!(spend(&project, 101, i64::MAX).await, i64::MAX);
+    // A month later it is forgotten, of this project alone.
+    assert_eq!(spend(&project, 132, 0).await, 0);
+    assert_eq!(spend(&project, 100, 0).await, 0);
+    assert_eq!(spend(&other, 100, 0).await, 2);
+}
+
+async fn a_token_keeps_its_rate(store: House) {
+    let token = Token {
+        calls_per_minute: Some(u32::MAX),
+        ..token(id())
+    };
+
+    store.insert_token(&token).await.unwrap();
+
+    assert_eq!(store.tokens().await.unwrap(), [token]);
 }

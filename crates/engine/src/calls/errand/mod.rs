@@ -20,6 +20,7 @@ use crate::{
     error::{CallDetail, Code, Error},
     options::Options,
     price::Prices,
+    projects::Projects,
     retries::Retries,
     route::{Route, Routes},
     spans::{SpanWriter, kept},
@@ -39,6 +40,7 @@ pub(super) use self::meta::groups;
 /// What errands stand on.
 pub(crate) struct Errands {
     routes: Arc<Routes>,
+    projects: Arc<Projects>,
     store: Arc<dyn Store>,
     spans: SpanWriter,
     clock: Arc<dyn Clock>,
@@ -135,7 +137,7 @@ enum Ending<T> {
 
 impl Errands {
     pub(crate) fn new(
-        (routes, store): (Arc<Routes>, Arc<dyn Store>),
+        (routes, projects, store): (Arc<Routes>, Arc<Projects>, Arc<dyn Store>),
         spans: SpanWriter,
         retries: Arc<Retries>,
         (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>),
@@ -143,6 +145,7 @@ impl Errands {
     ) -> Self {
         Self {
             routes,
+            projects,
             store,
             spans,
             clock,
@@ -188,7 +191,7 @@ impl Errands {
         let running = self.running.spawn(async move {
             let ledger = Ledger::default();
             let ending = errands.attend(&errand, &opened, &ledger, caller_gone).await;
-            ledger.count(&errands.prices).await;
+            errands.count(opened.scope, &ledger).await;
             errands.conclude(&errand, opened, ledger, ending).await
         });
         running.await.map_err(Error::internal)?
@@ -206,8 +209,15 @@ impl Errands {
         let walk = self.walk(errand, scope, &ledger, deadline);
         let outcome = tokio::time::timeout_at(deadline, walk).await;
         let outcome = outcome.unwrap_or_else(|_| Err(too_late(within, None, &ledger)));
-        ledger.count(&self.prices).await;
+        self.count(scope, &ledger).await;
         (outcome, Spent::of(&ledger))
+    }
+
+    /// Counts what nobody counted, and books all of it.
+    async fn count(&self, scope: ProjectScope, ledger: &Ledger) {
+        ledger.count(&self.prices).await;
+        let (usage, cost) = (ledger.usage(), ledger.bill().cost);
+        self.projects.book(scope.project(), &usage, cost).await;
     }
 
     /// Ends every errand that is under way, and returns when their spans are written.
