@@ -24,6 +24,8 @@ pub struct LimitsOptions {
     pub calls: usize,
     /// Calls of one project under way.
     pub project_calls: usize,
+    /// Calls of one project that ask one model at the same time.
+    pub model_calls: usize,
     /// Calls that wait for a place.
     pub waiting_calls: usize,
     /// How long they may wait.
@@ -44,6 +46,8 @@ pub struct LimitsOptions {
     pub header_timeout_seconds: f64,
     /// For the body of a request to arrive.
     pub body_timeout_seconds: f64,
+    /// For a client to take some of an answer that waits for it.
+    pub reader_timeout_seconds: f64,
 }
 
 /// Where `/metrics` is served.

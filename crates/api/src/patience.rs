@@ -13,7 +13,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -23,7 +23,10 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     time::{Instant, Sleep},
 };
-use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{TaskTracker, task_tracker::TaskTrackerToken},
+};
 
 pub(crate) use self::{reclaim::Reclaimed, unsent::bound};
 
@@ -35,15 +38,13 @@ pub(crate) struct Patience {
     pub(crate) head: Duration,
     /// From the end of an answer to the first byte of the next request.
     pub(crate) idle: Duration,
+    /// For a client to take some of what waits for it.
+    pub(crate) reader: Duration,
 }
 
 /// How long what a client still sends is dropped after its answer, so that it reads an answer and not a reset.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 16 * 1024;
-
-/// How long a client may take nothing of its answer. A stream gives up on its reader some seconds earlier, and says so
-/// in its span (`reliability.md` 11).
-const STALLED: Duration = Duration::from_secs(40);
 
 /// The requests of one connection.
 #[derive(Debug, Clone)]
@@ -55,6 +56,7 @@ struct State {
     begun: AtomicUsize,
     answered_to_the_end: AtomicUsize,
     last_is_unread: AtomicBool,
+    is_stalled: AtomicBool,
 }
 
 /// A request that is not answered to the end.
@@ -72,6 +74,7 @@ impl Requests {
             begun: AtomicUsize::new(0),
             answered_to_the_end: AtomicUsize::new(0),
             last_is_unread: AtomicBool::new(false),
+            is_stalled: AtomicBool::new(false),
         }))
     }
 
@@ -90,6 +93,10 @@ impl Requests {
 
     pub(crate) fn last_is_unread(&self) -> bool {
         self.0.last_is_unread.load(Ordering::Relaxed)
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.0.is_stalled.load(Ordering::Relaxed)
     }
 
     fn begun(&self) -> usize {
@@ -170,12 +177,11 @@ impl<S> Patient<S> {
             self.stalled = None;
             return written;
         }
-        let new = || Box::pin(tokio::time::sleep(STALLED));
+        let new = || Box::pin(tokio::time::sleep(self.patience.reader));
         let stalled = self.stalled.get_or_insert_with(new);
-        stalled
-            .as_mut()
-            .poll(context)
-            .map(|()| Err(io::ErrorKind::TimedOut.into()))
+        ready!(stalled.as_mut().poll(context));
+        self.requests.0.is_stalled.store(true, Ordering::Relaxed);
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Notes where the connection stands, now that so many bytes came in.
@@ -270,17 +276,31 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 }
 
+/// Goes with an answer: what is to be cancelled before it is dropped because its client takes nothing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OnStall(pub(crate) CancellationToken);
+
 /// A body whose request is under way until it was sent or given up.
 pub(crate) struct LastByte<B> {
     body: B,
-    _under_way: UnderWay,
+    on_stall: OnStall,
+    under_way: UnderWay,
 }
 
 impl<B> LastByte<B> {
-    pub(crate) fn new(body: B, under_way: UnderWay) -> Self {
+    pub(crate) fn new(body: B, on_stall: OnStall, under_way: UnderWay) -> Self {
         Self {
             body,
-            _under_way: under_way,
+            on_stall,
+            under_way,
+        }
+    }
+}
+
+impl<B> Drop for LastByte<B> {
+    fn drop(&mut self) {
+        if self.under_way.requests.is_stalled() {
+            self.on_stall.0.cancel();
         }
     }
 }
@@ -314,6 +334,7 @@ mod tests {
     const PATIENCE: Patience = Patience {
         head: Duration::from_secs(10),
         idle: Duration::from_secs(75),
+        reader: Duration::from_secs(30),
     };
 
     fn connection() -> (Patient<DuplexStream>, DuplexStream, Requests) {
@@ -412,7 +433,7 @@ mod tests {
         let error = connection.write_all(&[0; 65]).await.unwrap_err();
 
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert_eq!(began.elapsed(), STALLED);
+        assert_eq!(began.elapsed(), PATIENCE.reader);
     }
 
     #[tokio::test(start_paused = true)]
@@ -421,14 +442,34 @@ mod tests {
         let _under_way = requests.begin();
         tokio::spawn(async move {
             while client.read_u8().await.is_ok() {
-                tokio::time::sleep(STALLED.mul_f64(0.9)).await;
+                tokio::time::sleep(PATIENCE.reader.mul_f64(0.9)).await;
             }
         });
         let began = Instant::now();
 
         connection.write_all(&[0; 74]).await.unwrap();
 
-        assert!(began.elapsed() > STALLED * 7);
+        assert!(began.elapsed() > PATIENCE.reader * 7);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_learns_before_its_end_whether_its_client_took_nothing() {
+        for takes_something in [true, false] {
+            let (mut connection, client, requests) = connection();
+            let on_stall = OnStall::default();
+            let body = LastByte::new((), on_stall.clone(), requests.begin());
+            if takes_something {
+                drop(client);
+                assert!(connection.write_all(&[0; 65]).await.is_err());
+            } else {
+                let written = connection.write_all(&[0; 65]).await;
+                assert_eq!(written.unwrap_err().kind(), io::ErrorKind::TimedOut);
+            }
+
+            drop(body);
+
+            assert_eq!(on_stall.0.is_cancelled(), !takes_something);
+        }
     }
 
     #[tokio::test(start_paused = true)]

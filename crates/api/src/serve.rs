@@ -25,7 +25,7 @@ use tower::ServiceExt;
 use crate::{
     doors::{Doors, House, OpenHouse},
     options::LimitsOptions,
-    patience::{LastByte, Patience, Patient, Reclaimed, Requests, bound},
+    patience::{LastByte, OnStall, Patience, Patient, Reclaimed, Requests, bound},
     router,
 };
 
@@ -193,7 +193,9 @@ async fn accept(
         let router = router.clone();
         let requests = Requests::of(&doors.requests);
         let stream = Patient::new(stream, patience, requests.clone());
-        let service = service_fn(move |request| answer(router.clone(), request, requests.clone()));
+        let service = service_fn(move |request| {
+            answer(router.clone(), request, (requests.clone(), patience))
+        });
         let connection = builder
             .serve_connection(TokioIo::new(stream), service)
             .into_owned();
@@ -213,6 +215,7 @@ fn patience(limits: &LimitsOptions) -> Patience {
     Patience {
         head: seconds(limits.header_timeout_seconds),
         idle: seconds(limits.idle_timeout_seconds),
+        reader: seconds(limits.reader_timeout_seconds),
     }
 }
 
@@ -236,7 +239,7 @@ pub(crate) fn builder() -> auto::Builder<TokioExecutor> {
 pub(crate) async fn answer(
     router: Router,
     request: hyper::Request<Incoming>,
-    requests: Requests,
+    (requests, patience): (Requests, Patience),
 ) -> Result<hyper::Response<Reclaimed<LastByte<Body>>>, Infallible> {
     let under_way = requests.begin();
     let is_http2 = request.version() == Version::HTTP_2;
@@ -245,14 +248,16 @@ pub(crate) async fn answer(
     if let Some(uri) = without_trailing_slash(request.uri()) {
         *request.uri_mut() = uri;
     }
-    let response = router.oneshot(request).await?;
+    let mut response = router.oneshot(request).await?;
+    let on_stall = response.extensions_mut().remove::<OnStall>();
+    let on_stall = on_stall.unwrap_or_default();
     Ok(response.map(|body| {
         let fits = http_body::Body::size_hint(&body)
             .upper()
             .is_some_and(|size| size <= u64::from(HTTP2_WINDOW));
-        let body = LastByte::new(body, under_way);
+        let body = LastByte::new(body, on_stall.clone(), under_way);
         if is_http2 && !fits {
-            Reclaimed::watched(body)
+            Reclaimed::watched(body, patience.reader, on_stall)
         } else {
             Reclaimed::Unwatched(body)
         }

@@ -16,6 +16,7 @@ use std::{
 };
 
 use axum::{
+    Extension,
     body::Body,
     http::{HeaderName, header},
     response::{IntoResponse, Response},
@@ -29,6 +30,7 @@ use tokio_util::sync::ReusableBoxFuture;
 
 use crate::{
     admission::Permit,
+    patience::OnStall,
     problem::{Problem, SPAN_ID, span_header},
 };
 
@@ -76,14 +78,15 @@ pub(crate) fn answer_in(notation: impl Notation, stream: CallStream, permit: Per
         (SPAN_ID, Ok(span_header(stream.span_id))),
     ];
     let headers = headers.map(|(name, value)| (name, value.expect("the values are visible ASCII")));
+    let on_stall = Extension(OnStall(stream.stalled()));
     let events = Events::new(stream, notation, permit);
-    (headers, Body::new(events)).into_response()
+    (on_stall, headers, Body::new(events)).into_response()
 }
 
-/// The client took nothing for so long that the engine gave the call up.
+/// The engine gave the call up.
 #[derive(Debug, thiserror::Error)]
-#[error("the client took nothing of the stream for too long")]
-pub(crate) struct Stalled;
+#[error("the call was given up")]
+pub(crate) struct GivenUp;
 
 /// A body of events. It ends in order after a terminal event and in no other way: a stream without one fails, so that
 /// the connection breaks where a client would take an end for the end.
@@ -174,12 +177,12 @@ impl<S: Source, N: Notation> Events<S, N> {
 
 impl<S: Source, N: Notation> http_body::Body for Events<S, N> {
     type Data = Bytes;
-    type Error = Stalled;
+    type Error = GivenUp;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Stalled>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, GivenUp>>> {
         self.poll_lines(context);
         let bytes = match (self.take(), &self.state) {
             (Some(bytes), _) => bytes,
@@ -189,7 +192,7 @@ impl<S: Source, N: Notation> http_body::Body for Events<S, N> {
             }
             (None, State::Broken) => {
                 self.state = State::Ended;
-                return Poll::Ready(Some(Err(Stalled)));
+                return Poll::Ready(Some(Err(GivenUp)));
             }
             (None, State::Ended) => return Poll::Ready(None),
         };

@@ -123,7 +123,7 @@ impl Gateway {
         let rows = (store.clone(), projects.clone());
         let routes = Routes::new(rows, vault.clone(), hosts, options);
         let (routes, seams) = (Arc::new(routes), (&clock, &ids));
-        let retries = Arc::new(Retries::new(ids.clone()));
+        let retries = Arc::new(Retries::new(options.model_calls, ids.clone()));
         let time = (clock.clone(), ids.clone());
         let errands = Arc::new(Errands::new(
             (routes.clone(), projects.clone(), store.clone()),

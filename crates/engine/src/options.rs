@@ -22,6 +22,8 @@ pub struct Options {
     pub feedback: FeedbackOptions,
     /// `[projects.NAME]`.
     pub projects: indexmap::IndexMap<String, ProjectOptions>,
+    /// `limits.model_calls`: requests of one project to one model that may be under way.
+    pub model_calls: usize,
     /// `ocr.max_document_bytes`.
     pub max_document_bytes: usize,
     /// `ocr.timeout_seconds`: for a whole document.

@@ -14,6 +14,8 @@ use crate::{
 const WAITS: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
 /// A provider that asks for more than this is not waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// For a model with too many calls under way, give or take half of it.
+const WAIT_FOR_ROOM: Duration = Duration::from_secs(3);
 
 /// What every way to ask a target shares.
 pub(crate) struct Retries {
@@ -60,10 +62,11 @@ impl Again {
 }
 
 impl Retries {
-    /// All targets are well. `ids` gives the chance for the jitter.
-    pub(crate) fn new(ids: Arc<dyn Ids>) -> Self {
+    /// All targets are well, and each project may have `model_calls` requests to one of them under way. `ids` gives the
+    /// chance for the jitter.
+    pub(crate) fn new(model_calls: usize, ids: Arc<dyn Ids>) -> Self {
         Self {
-            breakers: Breakers::new(ids.clone()),
+            breakers: Breakers::new(model_calls, ids.clone()),
             ids,
         }
     }
@@ -104,7 +107,7 @@ impl Tries<'_> {
     /// That the target is left alone for a while, as a failure.
     pub(crate) fn admit(&self) -> Result<Pass, ProviderError> {
         let pass = self.retries.breakers.admit(&self.line);
-        pass.map_err(|refused| resting(&refused))
+        pass.map_err(|refused| self.left_alone(&refused))
     }
 
     /// Waits until the target may be asked again after `failure`; `false` if it may not.
@@ -128,21 +131,26 @@ impl Tries<'_> {
         tokio::time::sleep(wait).await;
         true
     }
-}
 
-/// A model that is left alone for a while, as a failure.
-fn resting(refused: &Refused) -> ProviderError {
-    match refused {
-        Refused::Open => {
-            let reason =
-                "the model has failed too often of late and is left alone for some seconds";
-            ProviderError::new(Kind::Overloaded, reason)
-        }
-        Refused::Resting { wait } => {
-            let reason = "the provider asked to be left alone for a while (status 429)";
-            let mut failure = ProviderError::new(Kind::RateLimited, reason);
-            failure.retry_after = Some(*wait);
-            failure
-        }
+    /// A model that is left alone for a while, as a failure.
+    fn left_alone(&self, refused: &Refused) -> ProviderError {
+        let (reason, wait) = match refused {
+            Refused::Open => {
+                let reason =
+                    "the model has failed too often of late and is left alone for some seconds";
+                return ProviderError::new(Kind::Overloaded, reason);
+            }
+            Refused::Resting { wait } => {
+                let reason = "the provider asked to be left alone for a while (status 429)";
+                (reason, *wait)
+            }
+            Refused::Full => {
+                let reason = "the project has as many calls of this model under way as it may";
+                (reason, self.retries.jittered(WAIT_FOR_ROOM))
+            }
+        };
+        let mut failure = ProviderError::new(Kind::RateLimited, reason);
+        failure.retry_after = Some(wait);
+        failure
     }
 }

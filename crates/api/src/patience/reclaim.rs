@@ -4,18 +4,19 @@
 //! window of one stream shut on a connection that is alive: then nothing is written, and the body is not even asked.
 
 use std::{
-    mem,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use axum::BoxError;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::STALLED;
+use super::OnStall;
 
 /// A body that is dropped, with all that it holds, when it was not asked for more in a long time.
 pub(crate) enum Reclaimed<B> {
@@ -31,7 +32,8 @@ pub(crate) enum Reclaimed<B> {
 /// A body under watch.
 pub(crate) struct Held<B> {
     body: Option<B>,
-    was_asked: bool,
+    /// Since when the client has taken nothing; `None` while it waits for us.
+    stalled_since: Option<Instant>,
 }
 
 /// The client took nothing for so long that the body was dropped.
@@ -40,29 +42,31 @@ pub(crate) struct Held<B> {
 struct Dropped;
 
 impl<B: Send + 'static> Reclaimed<B> {
-    /// Watches `body`: it is dropped between one and two times [`STALLED`] after it was last asked.
-    pub(crate) fn watched(body: B) -> Self {
+    /// Watches `body`: it is dropped when it was not asked for more for `patience`, once it had given some.
+    pub(crate) fn watched(body: B, patience: Duration, on_stall: OnStall) -> Self {
         let held = Arc::new(Mutex::new(Held {
             body: Some(body),
-            was_asked: true,
+            stalled_since: Some(Instant::now()),
         }));
         let gone = CancellationToken::new();
-        tokio::spawn(watch(held.clone(), gone.clone()));
+        let watch = watch(held.clone(), patience, on_stall);
+        let ended = gone.clone();
+        tokio::spawn(async move { ended.run_until_cancelled(watch).await });
         Self::Watched(held, gone.drop_guard())
     }
 }
 
-async fn watch<B>(held: Arc<Mutex<Held<B>>>, gone: CancellationToken) {
+async fn watch<B>(held: Arc<Mutex<Held<B>>>, patience: Duration, on_stall: OnStall) {
     loop {
-        tokio::select! {
-            () = gone.cancelled() => return,
-            () = tokio::time::sleep(STALLED) => {}
-        }
-        let mut held = locked(&held);
-        if !mem::take(&mut held.was_asked) {
-            let unread = held.body.take();
-            drop(held);
-            drop(unread);
+        let since = locked(&held).stalled_since.unwrap_or_else(Instant::now);
+        tokio::time::sleep_until(since + patience).await;
+        let unread = {
+            let mut held = locked(&held);
+            let is_stalled = held.stalled_since == Some(since);
+            held.body.take_if(|_| is_stalled)
+        };
+        if unread.is_some() {
+            on_stall.0.cancel();
             return;
         }
     }
@@ -87,11 +91,12 @@ where
             Self::Unwatched(body) => Pin::new(body).poll_frame(context),
             Self::Watched(held, _) => {
                 let mut held = locked(held);
-                held.was_asked = true;
-                match &mut held.body {
-                    Some(body) => Pin::new(body).poll_frame(context),
-                    None => return Poll::Ready(Some(Err(Dropped.into()))),
-                }
+                let Some(body) = &mut held.body else {
+                    return Poll::Ready(Some(Err(Dropped.into())));
+                };
+                let frame = Pin::new(body).poll_frame(context);
+                held.stalled_since = frame.is_ready().then(Instant::now);
+                frame
             }
         };
         frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
@@ -121,6 +126,8 @@ mod tests {
 
     use super::*;
 
+    const PATIENCE: Duration = Duration::from_secs(30);
+
     struct Counted(
         Full<Bytes>,
         #[expect(dead_code, reason = "counted")] Arc<()>,
@@ -142,10 +149,12 @@ mod tests {
     async fn a_body_that_nobody_asks_is_dropped() {
         let count = Arc::new(());
         let body = Counted(Full::from("some text"), count.clone());
-        let mut body = Reclaimed::watched(body);
+        let on_stall = OnStall::default();
+        let mut body = Reclaimed::watched(body, PATIENCE, on_stall.clone());
 
-        tokio::time::sleep(STALLED * 2 + STALLED / 10).await;
+        tokio::time::sleep(PATIENCE * 11 / 10).await;
 
+        assert!(on_stall.0.is_cancelled());
         assert_eq!(Arc::strong_count(&count), 1);
         assert!(body.frame().await.unwrap().is_err());
     }
@@ -154,13 +163,15 @@ mod tests {
     async fn a_body_that_is_asked_now_and_then_is_kept() {
         let count = Arc::new(());
         let body = Counted(Full::from("some text"), count.clone());
-        let mut body = Reclaimed::watched(body);
+        let on_stall = OnStall::default();
+        let mut body = Reclaimed::watched(body, PATIENCE, on_stall.clone());
 
         for _ in 0..10 {
             assert!(body.frame().await.is_none_or(|frame| frame.is_ok()));
-            tokio::time::sleep(STALLED / 2).await;
+            tokio::time::sleep(PATIENCE / 2).await;
         }
 
+        assert!(!on_stall.0.is_cancelled());
         assert_eq!(Arc::strong_count(&count), 2);
         drop(body);
         tokio::task::yield_now().await;

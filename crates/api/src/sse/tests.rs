@@ -385,10 +385,12 @@ fn served(events: Events<Scripted>, room: usize) -> (DuplexStream, TaskTracker, 
     let patience = Patience {
         head: Duration::from_secs(10),
         idle: Duration::from_secs(75),
+        reader: Duration::from_secs(30),
     };
     let connection = Patient::new(ours, patience, requests.clone());
-    let service =
-        service_fn(move |request| serve::answer(router.clone(), request, requests.clone()));
+    let service = service_fn(move |request| {
+        serve::answer(router.clone(), request, (requests.clone(), patience))
+    });
     let connection = serve::builder()
         .serve_connection(TokioIo::new(connection), service)
         .into_owned();
@@ -478,7 +480,7 @@ async fn a_client_that_reads_nothing_is_cut_and_the_call_let_go() {
     }
 
     assert!(!ended.await.unwrap());
-    assert!((40..43).contains(&began.elapsed().as_secs()));
+    assert!((30..33).contains(&began.elapsed().as_secs()));
     assert_eq!(places.running(), 0);
     assert!(under_way.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Circuit breakers, rests and the budget for retries (`reliability.md` 10).
+//! Circuit breakers, rests, the bound on what is under way, and the budget for retries (`reliability.md` 3 and 10).
 //!
 //! They only say who may be asked now. Who is asked instead, and what the caller is told, is `calls/attempt.rs`'s.
 
@@ -38,22 +38,27 @@ pub(crate) enum Refused {
         /// What is left of the wait.
         wait: Duration,
     },
+    /// This project has as many attempts under way there as it may.
+    Full,
 }
 
 /// All breakers and budgets of this node.
 pub(crate) struct Breakers {
     lines: Cache<Line, Arc<Mutex<Breaker>>>,
     budgets: Cache<String, Arc<Mutex<Budget>>>,
+    /// How many attempts of a line may be under way.
+    most: usize,
     ids: Arc<dyn Ids>,
     started: Instant,
 }
 
 impl Breakers {
-    /// All closed. `ids` gives the chance for the jitter.
-    pub(crate) fn new(ids: Arc<dyn Ids>) -> Self {
+    /// All closed, with at most `most` attempts of a line under way. `ids` gives the chance for the jitter.
+    pub(crate) fn new(most: usize, ids: Arc<dyn Ids>) -> Self {
         Self {
             lines: bounded(),
             budgets: bounded(),
+            most,
             ids,
             started: Instant::now(),
         }
@@ -62,7 +67,7 @@ impl Breakers {
     /// Lets one attempt pass. What became of it is told to the [`Pass`].
     pub(crate) fn admit(&self, line: &Line) -> Result<Pass, Refused> {
         let breaker = self.lines.get_with_by_ref(line, Arc::default);
-        let epoch = locked(&breaker).admit(self.started.elapsed())?;
+        let epoch = locked(&breaker).admit(self.started.elapsed(), self.most)?;
         Ok(Pass {
             breaker,
             epoch,

@@ -67,6 +67,8 @@ pub(super) struct Breaker {
     epoch: u64,
     mode: Mode,
     rests_until: Duration,
+    /// Attempts that are not over.
+    under_way: usize,
 }
 
 #[derive(Debug)]
@@ -93,14 +95,17 @@ impl Default for Mode {
 }
 
 impl Breaker {
-    /// The epoch that a new attempt belongs to.
-    pub(super) fn admit(&mut self, now: Duration) -> Result<u64, Refused> {
+    /// The epoch that a new attempt belongs to, where fewer than `most` are under way.
+    pub(super) fn admit(&mut self, now: Duration, most: usize) -> Result<u64, Refused> {
         if let Some(wait) = self
             .rests_until
             .checked_sub(now)
             .filter(|wait| !wait.is_zero())
         {
             return Err(Refused::Resting { wait });
+        }
+        if self.under_way >= most {
+            return Err(Refused::Full);
         }
         if let Mode::Open {
             until, is_probed, ..
@@ -111,6 +116,7 @@ impl Breaker {
             }
             *is_probed = true;
         }
+        self.under_way += 1;
         Ok(self.epoch)
     }
 
@@ -163,6 +169,7 @@ impl Breaker {
 
     /// An attempt is over. If it was the probe and had no verdict, the next one may probe.
     pub(super) fn left(&mut self, epoch: u64) {
+        self.under_way -= 1;
         if epoch == self.epoch
             && let Mode::Open { is_probed, .. } = &mut self.mode
         {

@@ -11,6 +11,9 @@ use super::*;
 
 const BROKEN: ProviderErrorKind = ProviderErrorKind::Overloaded;
 
+/// More than any test has under way, but the one on it.
+const MOST: usize = 100;
+
 /// The same chance always.
 struct Chance(u16);
 
@@ -21,7 +24,7 @@ impl Ids for Chance {
 }
 
 fn breakers(chance: u16) -> Breakers {
-    Breakers::new(Arc::new(Chance(chance)))
+    Breakers::new(MOST, Arc::new(Chance(chance)))
 }
 
 fn line(model: &str) -> Line {

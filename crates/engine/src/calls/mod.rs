@@ -62,7 +62,7 @@ use self::{
     failures::too_late,
     open::{Call, Opening},
     pieces::{Mending, Piece},
-    sink::{STALLED, Sink},
+    sink::{LAST_EVENT, Sink},
     task::Task,
 };
 
@@ -104,6 +104,26 @@ pub(crate) struct Parts {
     pub(crate) retries: Arc<Retries>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
+}
+
+/// Who waits for a call, as far as it matters to it.
+#[derive(Default)]
+struct Caller {
+    /// Fires when nobody waits any more.
+    gone: CancellationToken,
+    /// Fired before that where the caller is there and takes nothing.
+    stalled: CancellationToken,
+}
+
+impl Caller {
+    /// The ending of a call that nobody waits for.
+    fn ending(&self) -> Ending {
+        if self.stalled.is_cancelled() {
+            Ending::CallerStalled
+        } else {
+            Ending::CallerGone
+        }
+    }
 }
 
 /// What came of the attempts: an output, and who gave it.
@@ -195,13 +215,13 @@ impl Calls {
     }
 
     async fn execute(self: &Arc<Self>, call: Call) -> Result<CallResult, Error> {
-        let caller_gone = CancellationToken::new();
-        let _caller_is_here = caller_gone.clone().drop_guard();
+        let caller = Caller::default();
+        let _caller_is_here = caller.gone.clone().drop_guard();
         let calls = self.clone();
         // A task of its own, so that a caller who leaves cannot take the span along.
         let running = self.running.spawn(async move {
             let ledger = Ledger::default();
-            let ending = calls.run(&call, &ledger, caller_gone, None).await;
+            let ending = calls.run(&call, &ledger, caller, None).await;
             calls.count(&call, &ledger).await;
             let write = SpanWrite::New(calls.closing.span(&call, &ledger, &ending, None));
             calls.closing.conclude(call, ledger, ending, write).await
@@ -249,14 +269,15 @@ impl Calls {
     ) -> Result<CallStream, Error> {
         let (span_id, started) = (call.span_id, call.started);
         let is_structured = call.wanted().schema().is_some();
-        let caller_gone = CancellationToken::new();
-        let caller_is_here = caller_gone.clone().drop_guard();
+        let caller = Caller::default();
+        let caller_is_here = caller.gone.clone().drop_guard();
+        let stalled = caller.stalled.clone();
         let begun = self.running.spawn(self.closing.begin(&call));
         let (head, begins) = oneshot::channel();
         let (sink, events) = Sink::new(form, head, begun);
         let calls = self.clone();
         self.running
-            .spawn(async move { calls.run_stream(call, caller_gone, sink).await });
+            .spawn(async move { calls.run_stream(call, caller, sink).await });
         let model = begins.await.map_err(Error::internal)??;
         Ok(CallStream {
             span_id,
@@ -264,6 +285,7 @@ impl Calls {
             started,
             model,
             events,
+            stalled,
             _caller_is_here: caller_is_here,
         })
     }
@@ -275,23 +297,19 @@ impl Calls {
         self.running.wait().await;
     }
 
-    async fn run_stream(&self, call: Call, caller_gone: CancellationToken, mut sink: Sink) {
+    async fn run_stream(&self, call: Call, caller: Caller, mut sink: Sink) {
         let ledger = Ledger::default();
-        let ending = self.run(&call, &ledger, caller_gone, Some(&mut sink)).await;
+        let ending = self.run(&call, &ledger, caller, Some(&mut sink)).await;
         self.count(&call, &ledger).await;
         let span = self.closing.span(&call, &ledger, &ending, Some(&sink.sent));
         let write = match sink.settle().await {
             Ok(()) => SpanWrite::Close(span),
             Err(_) => SpanWrite::New(span),
         };
-        let was_stalled = matches!(ending, Ending::CallerStalled);
         let result = self.closing.conclude(call, ledger, ending, write).await;
-        // A connection that takes nothing is broken, not ended.
-        if !was_stalled {
-            let is_stopping = self.stopping.is_cancelled();
-            let within = if is_stopping { LAST_WORD } else { STALLED };
-            sink.close(result, within).await;
-        }
+        let is_stopping = self.stopping.is_cancelled();
+        let within = if is_stopping { LAST_WORD } else { LAST_EVENT };
+        sink.close(result, within).await;
     }
 
     /// Counts what nobody counted, and books all of it.
@@ -305,17 +323,16 @@ impl Calls {
         &self,
         call: &Call,
         ledger: &Ledger,
-        caller_gone: CancellationToken,
+        caller: Caller,
         sink: Option<&mut Sink>,
     ) -> Ending {
         let _under_way = UnderWay::begin();
         let company = Company::default();
-        let stalled = sink.as_ref().map(|sink| sink.stalled()).unwrap_or_default();
         let deadline = Instant::now() + self.deadline;
         let answer = Box::pin(self.answer(call, ledger, (&company, deadline), sink));
         let answer = AssertUnwindSafe(answer).catch_unwind();
         let nobody_waits = async {
-            caller_gone.cancelled().await;
+            caller.gone.cancelled().await;
             company.gone().await;
         };
         tokio::select! {
@@ -325,8 +342,7 @@ impl Calls {
                 Ok(Err(error)) => Ending::Failed(error),
                 Err(_panic) => Ending::Failed(Error::text(Code::Internal, "")),
             },
-            () = nobody_waits => Ending::CallerGone,
-            () = stalled.cancelled() => Ending::CallerStalled,
+            () = nobody_waits => caller.ending(),
             () = self.stopping.cancelled() => Ending::Failed(Error::unavailable("draining")),
             () = tokio::time::sleep_until(deadline) => Ending::Failed(too_late(self.deadline, None, ledger)),
         }

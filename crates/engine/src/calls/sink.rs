@@ -1,4 +1,5 @@
-//! The way out of a stream: bounded, opened by the first piece, given up when nobody reads.
+//! The way out of a stream: bounded, and opened by the first piece. It waits for its reader; for how long is the door's to
+//! say, since only there can be seen whether anything is taken.
 
 use std::time::Duration;
 
@@ -21,8 +22,8 @@ const MAX_EVENT_BYTES: usize = 2 * 1024;
 const SLOW: Duration = Duration::from_secs(1);
 /// How much of what was passed on is remembered: what a span keeps.
 const MAX_SENT_BYTES: usize = 8 * 1024 * 1024;
-/// How long a reader may take nothing.
-pub(super) const STALLED: Duration = Duration::from_secs(30);
+/// How long the last event waits for a reader.
+pub(super) const LAST_EVENT: Duration = Duration::from_secs(30);
 
 /// How an answer is streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,14 +68,21 @@ pub struct CallStream {
     /// Who answers, or began to.
     pub model: ModelName,
     pub(super) events: mpsc::Receiver<StreamEvent>,
+    pub(super) stalled: CancellationToken,
     pub(super) _caller_is_here: DropGuard,
 }
 
 impl CallStream {
     /// The next event; after [`StreamEvent::Done`] or [`StreamEvent::Failed`] there is none. `None` without either
-    /// means that the caller took nothing for too long: the connection is to be broken, not ended.
+    /// means that the call was given up: the connection is to be broken, not ended.
     pub async fn next(&mut self) -> Option<StreamEvent> {
         self.events.recv().await
+    }
+
+    /// To be cancelled, before the stream is dropped, where the caller is still there and takes nothing: then the span says
+    /// that, and not that the caller has left.
+    pub fn stalled(&self) -> CancellationToken {
+        self.stalled.clone()
     }
 }
 
@@ -90,9 +98,7 @@ pub(super) struct Sink {
     model: Option<ModelName>,
     /// The span's beginning, on its way to storage.
     begun: Option<JoinHandle<Committed>>,
-    /// Fires when the reader has taken nothing for too long.
-    stalled: CancellationToken,
-    /// Fires when it takes its time.
+    /// Fires when the reader takes its time.
     slow: CancellationToken,
     /// What was passed on: the text, or the JSON text; the beginning alone, if it is longer than a span keeps.
     pub(super) sent: String,
@@ -113,17 +119,11 @@ impl Sink {
             head: Some(head),
             model: None,
             begun: Some(begun),
-            stalled: CancellationToken::new(),
             slow: CancellationToken::new(),
             sent: String::new(),
             is_whole: true,
         };
         (sink, received)
-    }
-
-    /// Fires when the reader has taken nothing for too long.
-    pub(super) fn stalled(&self) -> CancellationToken {
-        self.stalled.clone()
     }
 
     /// Fires when the reader takes its time, so that nobody else should wait for what it is sent.
@@ -319,10 +319,7 @@ impl Sink {
             return Ok(());
         }
         self.slow.cancel();
-        if tokio::time::timeout(STALLED, sending).await.is_err() {
-            self.stalled.cancel();
-            return std::future::pending().await;
-        }
+        let _ = sending.await;
         Ok(())
     }
 }

@@ -146,6 +146,7 @@ impl Config {
             observer: self.options.observer.clone(),
             feedback: self.options.feedback,
             projects: self.options.projects.clone(),
+            model_calls: self.options.limits.model_calls,
             max_document_bytes: self.options.ocr.max_document_bytes,
             document_timeout: Duration::from_secs_f64(self.options.ocr.timeout_seconds),
             request_timeout: Duration::from_secs_f64(self.options.upstream.timeout_seconds),
