@@ -28,7 +28,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 /// Column three: a crate of others, and those of ours that alone may use it.
 const ALONE_MAY_USE: &[(&str, &[&str])] = &[
     ("jsonschema", &["engine"]),
-    ("reqwest", &["providers"]),
+    ("reqwest", &[]),
+    ("hyper-rustls", &["providers"]),
     ("hayro", &["documents", "testkit"]),
     ("rusqlite", &["store"]),
     ("sqlx", &["store"]),

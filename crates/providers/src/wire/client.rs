@@ -16,7 +16,9 @@ use url::Url;
 
 use super::{
     Egress, EgressError, EventStream, Fault, Framing, address, egress, failure, filter,
-    grant::Tokens, keys::KeyRing,
+    grant::Tokens,
+    keys::KeyRing,
+    transport::{Answer, Broken, Sending},
 };
 use crate::options::{EgressOptions, UpstreamOptions};
 
@@ -249,11 +251,7 @@ impl Client {
         Ok(())
     }
 
-    fn post(
-        &self,
-        target: &Target,
-        request: &WireRequest,
-    ) -> Result<reqwest::RequestBuilder, ProviderError> {
+    fn post(&self, target: &Target, request: &WireRequest) -> Result<Sending, ProviderError> {
         let passage = self.egress.admit(target.egress, &address(target)?)?;
         Ok(passage.post(request))
     }
@@ -270,7 +268,7 @@ enum Form {
 }
 
 impl Form {
-    fn of(answer: &reqwest::Response) -> Self {
+    fn of(answer: &Answer) -> Self {
         if !answer.status().is_success() {
             return Self::Whole;
         }
@@ -356,19 +354,17 @@ pub(crate) fn left_out_headers(target: &Target) -> Vec<String> {
         .collect()
 }
 
-pub(super) async fn receive(
-    sending: reqwest::RequestBuilder,
-    limit: usize,
-) -> Result<WireAnswer, ProviderError> {
+pub(super) async fn receive(sending: Sending, limit: usize) -> Result<WireAnswer, ProviderError> {
     take_in(send(sending).await?, limit).await
 }
 
-async fn send(sending: reqwest::RequestBuilder) -> Result<reqwest::Response, ProviderError> {
+async fn send(sending: Sending) -> Result<Answer, ProviderError> {
+    let url = sending.url().clone();
     let sent = sending.send().await;
-    sent.map_err(|error| failure::of_sending(&error))
+    sent.map_err(|error| failure::of_sending(&error, &url))
 }
 
-fn head_of(answer: &reqwest::Response) -> Head {
+fn head_of(answer: &Answer) -> Head {
     Head {
         status: answer.status().as_u16(),
         retry_after: failure::retry_after(answer.headers()),
@@ -384,7 +380,7 @@ fn cost(headers: &HeaderMap) -> Option<Usd> {
 }
 
 /// Takes the whole body in, if it has no more than `limit` bytes.
-async fn take_in(mut answer: reqwest::Response, limit: usize) -> Result<WireAnswer, ProviderError> {
+async fn take_in(mut answer: Answer, limit: usize) -> Result<WireAnswer, ProviderError> {
     let head = head_of(&answer);
     let error_type = answer.headers().get("x-amzn-errortype");
     let error_type = error_type
@@ -403,6 +399,7 @@ async fn take_in(mut answer: reqwest::Response, limit: usize) -> Result<WireAnsw
             }
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),
             Ok(None) => break None,
+            Err(Broken::TooLarge) => break Some(failure::TOO_LARGE),
             Err(_) => break Some("the provider's answer broke off"),
         }
     };

@@ -7,20 +7,17 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::seams::{EgressPolicy, ProviderError, ProviderErrorKind};
-use http::{HeaderValue, header};
-use reqwest::{Client, redirect};
+use http::{HeaderValue, Method, header};
 use url::{Host, Url};
 
 use super::{
     WireRequest,
     allow::AllowList,
-    guard::{Guard, GuardLayer, GuardedResolver, Refused},
+    guard::{Guard, Refused},
     tls::Tls,
+    transport::{Sending, Transport, Unsent},
 };
 use crate::options::{EgressOptions, UpstreamOptions};
-
-const MAX_IDLE_PER_ORIGIN: usize = 256;
-const USER_AGENT: &str = concat!("gatewright/", env!("CARGO_PKG_VERSION"));
 
 /// Why there is no way out.
 #[derive(Debug, thiserror::Error)]
@@ -44,14 +41,11 @@ pub(crate) enum EgressError {
     /// There is no TLS.
     #[error("TLS cannot be set up")]
     Tls(#[source] rustls::Error),
-    /// The HTTP client cannot be built.
-    #[error("the HTTP client cannot be built")]
-    Client(#[source] reqwest::Error),
 }
 
 /// All clients that there are.
 pub(crate) struct Egress {
-    operator: Client,
+    operator: Transport,
     tenant: Tenant,
     documents: Tenant,
 }
@@ -60,7 +54,7 @@ pub(crate) struct Egress {
 struct Tenant {
     allowed: AllowList,
     /// For names on the list: the operator vouches for them.
-    vouched: Client,
+    vouched: Transport,
     public: Guarded,
     ports: HashMap<u16, Port>,
 }
@@ -75,12 +69,12 @@ struct Port {
 
 struct Guarded {
     guard: Arc<Guard>,
-    client: Client,
+    client: Transport,
 }
 
 /// An address that may be dialled, with the client to do it.
 pub(crate) struct Passage {
-    client: Client,
+    client: Transport,
     url: Url,
 }
 
@@ -95,27 +89,29 @@ pub(super) enum Unfit {
 
 impl Passage {
     /// Starts a request to the address followed by what the request adds to it.
-    pub(super) fn post(self, request: &WireRequest) -> reqwest::RequestBuilder {
-        self.client.post(request.address(self.url))
+    pub(super) fn post(self, request: &WireRequest) -> Sending {
+        let url = request.address(self.url);
+        self.client.request(Method::POST, url)
     }
 
     /// Starts a request for a token from that very address.
-    pub(super) fn post_form(self, form: String) -> reqwest::RequestBuilder {
+    pub(super) fn post_form(self, form: String) -> Sending {
         let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
         self.client
-            .post(self.url)
+            .request(Method::POST, self.url)
             .header(header::CONTENT_TYPE, kind)
             .body(form)
     }
 
     /// Starts a request for what is at the address followed by what the request adds to it.
-    pub(super) fn get_at(self, request: &WireRequest) -> reqwest::RequestBuilder {
-        self.client.get(request.address(self.url))
+    pub(super) fn get_at(self, request: &WireRequest) -> Sending {
+        let url = request.address(self.url);
+        self.client.request(Method::GET, url)
     }
 
     /// Starts a request for what is at that very address.
-    pub(super) fn get(self) -> reqwest::RequestBuilder {
-        self.client.get(self.url)
+    pub(super) fn get(self) -> Sending {
+        self.client.request(Method::GET, self.url)
     }
 }
 
@@ -143,9 +139,9 @@ impl Egress {
             connect_timeout,
         };
         Ok(Self {
-            operator: clients.client(None)?,
-            tenant: Tenant::new(allowed, &clients)?,
-            documents: Tenant::new(documents, &clients)?,
+            operator: clients.client(None),
+            tenant: Tenant::new(allowed, &clients),
+            documents: Tenant::new(documents, &clients),
         })
     }
 
@@ -199,32 +195,32 @@ impl Egress {
 }
 
 impl Tenant {
-    fn new(allowed: AllowList, clients: &Clients) -> Result<Self, EgressError> {
+    fn new(allowed: AllowList, clients: &Clients) -> Self {
         let guarded = |ranges, public| {
             let guard = Arc::new(Guard::new(ranges, public));
-            let client = clients.client(Some(&guard))?;
-            Ok(Guarded { guard, client })
+            let client = clients.client(Some(&guard));
+            Guarded { guard, client }
         };
         let mut ports = HashMap::new();
         for port in allowed.range_ports() {
             let ranges = allowed.ranges(port);
-            let plain = guarded(ranges.clone(), false)?;
-            let tls = guarded(ranges, true)?;
+            let plain = guarded(ranges.clone(), false);
+            let tls = guarded(ranges, true);
             ports.insert(port, Port { plain, tls });
         }
-        Ok(Self {
-            vouched: clients.client(None)?,
-            public: guarded(Vec::new(), true)?,
+        Self {
+            vouched: clients.client(None),
+            public: guarded(Vec::new(), true),
             allowed,
             ports,
-        })
+        }
     }
 
     /// The way to an address; `None` if it may not be dialled, as far as that can be told without looking a name up.
     fn admit(&self, url: &Url) -> Option<Passage> {
         let port = url.port_or_known_default()?;
         let host = url.host()?;
-        let by = |client: &Client| Passage {
+        let by = |client: &Transport| Passage {
             client: client.clone(),
             url: url.clone(),
         };
@@ -287,7 +283,7 @@ pub(super) fn refusal(url: Option<&Url>) -> ProviderError {
 }
 
 /// Whether a request failed because its address was refused on the way.
-pub(super) fn was_refused(error: &reqwest::Error) -> bool {
+pub(super) fn was_refused(error: &Unsent) -> bool {
     super::causes(error).any(<dyn std::error::Error>::is::<Refused>)
 }
 
@@ -299,28 +295,7 @@ struct Clients {
 
 impl Clients {
     /// A client that is held to a guard, if there is one.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that builds clients"
-    )]
-    fn client(&self, guard: Option<&Arc<Guard>>) -> Result<Client, EgressError> {
-        let builder = Client::builder()
-            .tls_backend_preconfigured(self.tls.of_client())
-            .user_agent(USER_AGENT)
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .retry(reqwest::retry::never())
-            .http1_only()
-            .tcp_nodelay(true)
-            .connect_timeout(self.connect_timeout)
-            .pool_max_idle_per_host(MAX_IDLE_PER_ORIGIN);
-        let builder = match guard {
-            None => builder,
-            Some(guard) => builder
-                .dns_resolver(GuardedResolver(guard.clone()))
-                .connector_layer(GuardLayer(guard.clone())),
-        };
-        builder.build().map_err(EgressError::Client)
+    fn client(&self, guard: Option<&Arc<Guard>>) -> Transport {
+        Transport::new(&self.tls, self.connect_timeout, guard.cloned())
     }
 }

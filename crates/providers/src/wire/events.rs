@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::{
     Head, failure,
     framing::{Event, Framing, Garbled},
+    transport::Answer,
 };
 
 /// For a whole stream, after decompression.
@@ -19,7 +20,7 @@ const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
 /// The events of an answer.
 pub(crate) struct EventStream {
     head: Head,
-    answer: reqwest::Response,
+    answer: Answer,
     framing: Framing,
     ready: VecDeque<Event>,
     taken: usize,
@@ -31,7 +32,7 @@ pub(crate) struct EventStream {
 impl EventStream {
     /// The events in the body of `answer`.
     pub(super) fn new(
-        (answer, head): (reqwest::Response, Head),
+        (answer, head): (Answer, Head),
         framing: Framing,
         first_by: Option<(Instant, Duration)>,
         idle_timeout: Duration,

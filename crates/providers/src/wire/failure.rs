@@ -2,11 +2,14 @@
 //!
 //! The dialect says what an error body holds ([`Fault`]); the status alone decides where the dialect has no opinion.
 
-use std::{io::ErrorKind, time::Duration};
+use std::{error::Error, io::ErrorKind, time::Duration};
 
 use domain::seams::{ProviderError, ProviderErrorKind as Kind};
 use http::HeaderMap;
 use jiff::fmt::rfc2822;
+use url::Url;
+
+use super::transport::{Broken, ConnectTimeout, Unsent};
 
 /// A failure as a dialect reads it, not yet fit to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,26 +108,28 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// A failure before there was an answer.
-pub(super) fn of_sending(error: &reqwest::Error) -> ProviderError {
+pub(super) fn of_sending(error: &Unsent, url: &Url) -> ProviderError {
     if super::egress::was_refused(error) {
-        return super::egress::refusal(error.url());
+        return super::egress::refusal(Some(url));
     }
     let innermost = super::innermost(error);
     let is_garbage = super::causes(error)
         .filter_map(|cause| cause.downcast_ref::<hyper::Error>())
         .any(|cause| cause.is_parse() || cause.is_parse_too_large());
+    let is_late = super::causes(error).any(<dyn Error>::is::<ConnectTimeout>);
+    let is_connect = matches!(error, Unsent::Client(error) if error.is_connect());
     let (kind, reason) = if is_garbage {
         let reason = "the provider's answer is not HTTP".to_owned();
         (Kind::Protocol, reason)
-    } else if error.is_builder() {
+    } else if matches!(error, Unsent::Request(_)) {
         (
             Kind::Misconfigured,
             format!("no request can be made: {innermost}"),
         )
-    } else if error.is_connect() && error.is_timeout() {
+    } else if is_late {
         let reason = "the provider did not accept a connection in time".to_owned();
         (Kind::Connection, reason)
-    } else if error.is_connect() {
+    } else if is_connect {
         let reason = format!("the provider cannot be reached: {innermost}");
         (Kind::Connection, reason)
     } else {
@@ -142,7 +147,10 @@ pub(super) fn too_late(timeout: Duration) -> ProviderError {
 }
 
 /// A failure after the head, while events are read.
-pub(super) fn of_reading(error: &reqwest::Error) -> ProviderError {
+pub(super) fn of_reading(error: &Broken) -> ProviderError {
+    if matches!(error, Broken::TooLarge) {
+        return ProviderError::new(Kind::Protocol, TOO_LARGE);
+    }
     let is_broken = |cause: &(dyn std::error::Error + 'static)| {
         let io = cause.downcast_ref::<std::io::Error>();
         let hyper = cause.downcast_ref::<hyper::Error>();

@@ -13,7 +13,6 @@ use domain::{
     seams::{Fetched, Fetcher, ProviderError, ProviderErrorKind as Kind},
 };
 use http::header;
-use reqwest::Response;
 use tokio::time::timeout;
 use url::Url;
 
@@ -22,6 +21,7 @@ use super::{
     egress::{self},
     innermost,
     media::told,
+    transport::{Answer, Unsent},
 };
 
 const MAX_REDIRECTS: usize = 3;
@@ -94,12 +94,12 @@ impl Client {
     }
 }
 
-fn unreachable(error: &reqwest::Error) -> Unbrought {
+fn unreachable(error: &Unsent) -> Unbrought {
     let innermost = innermost(error);
     Unbrought::failed(format_args!("its host cannot be reached: {innermost}"))
 }
 
-async fn take_in(mut answer: Response, max_bytes: usize) -> Result<BytesMut, Unbrought> {
+async fn take_in(mut answer: Answer, max_bytes: usize) -> Result<BytesMut, Unbrought> {
     let mut body = BytesMut::new();
     let stated = answer.content_length().unwrap_or(0);
     if usize::try_from(stated).map_or(true, |stated| stated > max_bytes) {

@@ -9,10 +9,9 @@ use std::{
     task::{Context, Poll},
 };
 
-use hyper_util::client::legacy::connect::{Connection, HttpInfo};
+use hyper_util::client::legacy::connect::{Connection, HttpInfo, dns::Name};
 use ipnet::IpNet;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use tower::{Layer, Service};
+use tower::Service;
 
 use super::address;
 
@@ -60,44 +59,48 @@ impl Guard {
     }
 }
 
-/// Resolves names to addresses that pass the guard. The client dials those and asks no second time.
-pub(super) struct GuardedResolver(pub(super) Arc<Guard>);
+/// Resolves names to addresses that pass the guard, if there is one. The client dials those and asks no second time.
+#[derive(Clone)]
+pub(super) struct GuardedResolver(pub(super) Option<Arc<Guard>>);
 
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
+impl Service<Name> for GuardedResolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
         let guard = self.0.clone();
         Box::pin(async move {
-            let found = guard.look_up(name.as_str()).await?;
-            Ok(Box::new(found.into_iter()) as Addrs)
+            let found = match guard {
+                Some(guard) => guard.look_up(name.as_str()).await?,
+                None => tokio::net::lookup_host((name.as_str(), 0)).await?.collect(),
+            };
+            Ok(found.into_iter())
         })
     }
 }
 
-/// Checks the far end of every new connection before a request goes through it, however it came about.
-#[derive(Clone)]
-pub(super) struct GuardLayer(pub(super) Arc<Guard>);
-
-impl<S> Layer<S> for GuardLayer {
-    type Service = GuardedConnector<S>;
-
-    fn layer(&self, inner: S) -> GuardedConnector<S> {
-        GuardedConnector {
-            inner,
-            guard: self.0.clone(),
-        }
-    }
-}
-
-/// A connector whose connections are checked.
+/// A connector that checks the far end of every new connection before a request goes through it, however it came about; if
+/// there is a guard.
 #[derive(Clone)]
 pub(super) struct GuardedConnector<S> {
     inner: S,
-    guard: Arc<Guard>,
+    guard: Option<Arc<Guard>>,
+}
+
+impl<S> GuardedConnector<S> {
+    pub(super) fn new(inner: S, guard: Option<Arc<Guard>>) -> Self {
+        Self { inner, guard }
+    }
 }
 
 impl<S, R> Service<R> for GuardedConnector<S>
 where
-    S: Service<R, Error = BoxError>,
+    S: Service<R, Error: Into<BoxError>>,
     S::Response: Connection,
     S::Future: Send + 'static,
 {
@@ -106,18 +109,20 @@ where
     type Future = Pin<Box<dyn Future<Output = Result<S::Response, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.inner.poll_ready(context)
+        self.inner.poll_ready(context).map_err(Into::into)
     }
 
     fn call(&mut self, destination: R) -> Self::Future {
         let connecting = self.inner.call(destination);
         let guard = self.guard.clone();
         Box::pin(async move {
-            let connection = connecting.await?;
-            let mut extras = http::Extensions::new();
-            connection.connected().get_extras(&mut extras);
-            let far_end = extras.get::<HttpInfo>().ok_or(Refused)?.remote_addr();
-            guard.check(far_end.ip())?;
+            let connection = connecting.await.map_err(Into::into)?;
+            if let Some(guard) = guard {
+                let mut extras = http::Extensions::new();
+                connection.connected().get_extras(&mut extras);
+                let far_end = extras.get::<HttpInfo>().ok_or(Refused)?.remote_addr();
+                guard.check(far_end.ip())?;
+            }
             Ok(connection)
         })
     }
@@ -161,10 +166,10 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let connect = async |ranges| {
-            let connector = HttpConnector::new().map_err(BoxError::from);
-            let layer = GuardLayer(Arc::new(Guard::new(ranges, true)));
+            let guard = Arc::new(Guard::new(ranges, true));
+            let connector = GuardedConnector::new(HttpConnector::new(), Some(guard));
             let destination: http::Uri = format!("http://{address}/").parse().unwrap();
-            layer.layer(connector).oneshot(destination).await
+            connector.oneshot(destination).await
         };
 
         let refused = connect(Vec::new()).await.unwrap_err();

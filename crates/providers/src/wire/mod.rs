@@ -20,6 +20,8 @@ mod template;
 #[cfg(test)]
 pub(crate) mod tests;
 mod tls;
+mod transport;
+mod unpack;
 
 use std::error::Error;
 
