@@ -10,6 +10,7 @@ mod extract;
 mod options;
 mod patience;
 mod problem;
+mod reserve;
 mod router;
 mod routes;
 mod schemas;

@@ -26,6 +26,7 @@ use crate::{
     doors::{Doors, House, OpenHouse},
     options::LimitsOptions,
     patience::{LastByte, OnStall, Patience, Patient, Reclaimed, Requests, bound},
+    reserve::Reserve,
     router,
 };
 
@@ -164,6 +165,7 @@ async fn accept(
     let open = GracefulShutdown::new();
     let builder = builder();
     let patience = patience(&doors.limits);
+    let mut reserve = Reserve::new();
     loop {
         let stream = tokio::select! {
             biased;
@@ -172,7 +174,10 @@ async fn accept(
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    if !reserve.refuse(&error, listener).await {
+                        reserve = Reserve::new();
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                    }
                     continue;
                 }
             },

@@ -11,9 +11,6 @@ use super::*;
 
 const BROKEN: ProviderErrorKind = ProviderErrorKind::Overloaded;
 
-/// More than any test has under way, but the one on it.
-const MOST: usize = 100;
-
 /// The same chance always.
 struct Chance(u16);
 
@@ -24,7 +21,7 @@ impl Ids for Chance {
 }
 
 fn breakers(chance: u16) -> Breakers {
-    Breakers::new(MOST, Arc::new(Chance(chance)))
+    Breakers::new(usize::MAX, Arc::new(Chance(chance)))
 }
 
 fn line(model: &str) -> Line {
@@ -75,6 +72,28 @@ async fn five_failures_in_a_row_open_it_for_five_seconds() {
     assert_eq!(refusal(&breakers), Some(Refused::Open));
     seconds(0.001).await;
     assert_eq!(refusal(&breakers), None);
+}
+
+#[tokio::test]
+async fn a_line_has_room_for_so_many_attempts_whatever_becomes_of_them() {
+    let breakers = Breakers::new(2, Arc::new(Chance(0)));
+    let admit = || breakers.admit(&line("one"));
+    let first = admit().ok().unwrap();
+    let second = admit().ok().unwrap();
+
+    assert_eq!(refusal(&breakers), Some(Refused::Full));
+    assert!(breakers.admit(&line("another")).is_ok());
+    first.failed(&of_host(BROKEN, None));
+    let third = admit().ok().unwrap();
+    assert_eq!(refusal(&breakers), Some(Refused::Full));
+    second.succeeded();
+    drop(third);
+
+    // Each is over before the next.
+    assert!((0..3).all(|_| admit().is_ok()));
+    let both = (admit().ok(), admit().ok());
+    assert!(both.0.is_some() && both.1.is_some());
+    assert_eq!(refusal(&breakers), Some(Refused::Full));
 }
 
 #[tokio::test(start_paused = true)]

@@ -35,6 +35,7 @@ mod ocr;
 mod offline;
 mod openai;
 mod operation;
+mod peers;
 mod prices;
 mod rerank;
 mod rotation;
