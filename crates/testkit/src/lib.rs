@@ -4,16 +4,24 @@
 
 mod answer;
 pub mod arguments;
+mod chance;
+mod checks;
 pub mod client;
 pub mod documents;
 pub mod events;
 pub mod files;
 mod flow;
+mod launch;
+mod neighbour;
 mod port;
 mod script;
 mod upstream;
 
 pub use answer::Answer;
+pub use chance::Chance;
+pub use checks::Checks;
+pub use launch::{Launched, Weight};
+pub use neighbour::{Neighbour, Served};
 pub use port::QuietPort;
 pub use script::Script;
 pub use upstream::{Ending, EndingKind, Received, Upstream};

@@ -8,10 +8,10 @@ use std::{
 
 use http::HeaderMap;
 use serde_json::{Value, json};
-use testkit::client::Connection;
+use testkit::{Chance, client::Connection};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::{Failure, chance::Chance, site::Site};
+use crate::{Failure, site::Site};
 
 /// Every client of this number, and of its multiples, calls without a stream.
 const PLAIN_EVERY: usize = 4;

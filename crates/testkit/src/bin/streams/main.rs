@@ -7,7 +7,6 @@
 
 use std::error::Error;
 
-mod chance;
 mod clients;
 mod hangup;
 mod latency;

@@ -3,22 +3,28 @@
 use std::time::Duration;
 
 /// A sequence of numbers (splitmix64).
-pub(crate) struct Chance(u64);
+#[derive(Clone, Debug)]
+pub struct Chance(u64);
 
 impl Chance {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// Begins where the seed says.
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// Returns a time below `limit`, which must be less than some days.
-    pub(crate) fn below(&mut self, limit: Duration) -> Duration {
+    pub fn below(&mut self, limit: Duration) -> Duration {
+        let micros = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
+        Duration::from_micros(self.number() % micros.max(1))
+    }
+
+    /// Returns the next number.
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        let micros = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
-        Duration::from_micros(mixed % micros.max(1))
+        mixed ^ (mixed >> 31)
     }
 }
 

@@ -1,0 +1,99 @@
+//! Streams whose reader takes the head of the answer and nothing else, from an upstream that never stops.
+
+use std::{
+    io,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use serde_json::json;
+use testkit::{Answer, Launched};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    task::JoinSet,
+};
+
+use crate::Failure;
+
+/// Together 8 MiB: more than fits between the upstream and a reader who takes nothing.
+const PIECES: usize = 512;
+const EVENTS_PER_PIECE: usize = 16;
+const TEXT_BYTES: usize = 1000;
+/// For the last spans to be closed.
+const SPANS_WITHIN: Duration = Duration::from_secs(10);
+
+/// A stream that nobody reads.
+pub(crate) struct Stalled {
+    span: String,
+    _connection: TcpStream,
+}
+
+/// What the upstream says, as fast as it is taken.
+pub(crate) fn flood() -> Answer {
+    let chunk = json!({
+        "id": "flood",
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": {"content": "word ".repeat(TEXT_BYTES / 5)}, "finish_reason": null}],
+    });
+    let piece = Bytes::from(format!("data: {chunk}\n\n").repeat(EVENTS_PER_PIECE));
+    Answer::events(std::iter::repeat_n(piece, PIECES))
+}
+
+/// Begins so many streams, and reads their heads.
+pub(crate) async fn begin(address: SocketAddr, count: usize) -> Result<Vec<Stalled>, Failure> {
+    let mut beginning = JoinSet::new();
+    for _ in 0..count {
+        beginning.spawn(one(address));
+    }
+    let mut begun = Vec::with_capacity(count);
+    while let Some(one) = beginning.join_next().await {
+        begun.push(one??);
+    }
+    Ok(begun)
+}
+
+async fn one(address: SocketAddr) -> io::Result<Stalled> {
+    let body = json!({"name": "flood", "model": "house/flood", "input": "go"}).to_string();
+    let request = format!(
+        "POST /v2/call/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n{body}",
+        Launched::TOKEN,
+        body.len(),
+    );
+    let mut connection = TcpStream::connect(address).await?;
+    connection.write_all(request.as_bytes()).await?;
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(connection.read_u8().await?);
+    }
+    let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+    let span = head
+        .lines()
+        .find_map(|line| line.strip_prefix("x-span-id: "));
+    let span = span.ok_or_else(|| io::Error::other(format!("no stream began: {head}")))?;
+    Ok(Stalled {
+        span: span.trim().to_owned(),
+        _connection: connection,
+    })
+}
+
+/// What is wrong with the spans of readers who were cut.
+pub(crate) async fn faults(server: &Launched, stalled: &[Stalled]) -> Result<Vec<String>, Failure> {
+    let mut connection = server.connect().await?;
+    let until = Instant::now() + SPANS_WITHIN;
+    let mut faults = Vec::new();
+    for Stalled { span, .. } in stalled {
+        let error = loop {
+            let found = connection.get(&format!("/v2/spans/{span}")).await?.json();
+            if found["end_time"].is_string() || Instant::now() > until {
+                break found["error"].clone();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        };
+        if error != "client stalled" {
+            faults.push(format!("the error of {span} is {error}"));
+        }
+    }
+    Ok(faults)
+}
