@@ -110,6 +110,11 @@ impl Connection {
         })
     }
 
+    /// Waits until the last answer is through, and says whether the connection is open then.
+    pub async fn is_open(&mut self) -> bool {
+        self.sender.ready().await.is_ok()
+    }
+
     /// Closes the connection, whatever is under way on it; when this returns, the socket is closed.
     pub async fn hang_up(mut self) {
         self.task.abort();

@@ -6,6 +6,7 @@ mod answer;
 pub mod arguments;
 mod chance;
 mod checks;
+pub mod campaign;
 pub mod client;
 pub mod documents;
 pub mod events;
