@@ -57,6 +57,9 @@ need_build() {
     need cc:gcc make:make || fail "a C compiler and make are needed to build the server"
 }
 
+# build_disk FILE : the disk that forgets and fails, to lay under a server.
+build_disk() { cc -O1 -Wall -Wextra -Werror -shared -fPIC -o "$1" "$root/crates/testkit/disk/disk.c"; }
+
 # Returns 0 if Node.js and npm are new enough for the web build.
 web_tools() {
     has node && has npm && node -e '
