@@ -203,15 +203,20 @@ fn warn_if_readable_by_others(path: &Path) {
 
 fn make_master_key(path: &Path) -> anyhow::Result<MasterKey> {
     let (key, text) = MasterKey::generate();
+    // A start that ends in between leaves no half of a key under its name.
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".unfinished");
     let write = || -> io::Result<()> {
         let mut file = OpenOptions::new()
             .write(true)
-            .create_new(true)
+            .create(true)
+            .truncate(true)
             .mode(0o600)
-            .open(path)?;
+            .open(&unfinished)?;
         file.write_all(text.expose().as_bytes())?;
         file.write_all(b"\n")?;
         file.sync_all()?;
+        fs::rename(&unfinished, path)?;
         path.parent()
             .map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
     };
