@@ -203,25 +203,27 @@ fn warn_if_readable_by_others(path: &Path) {
 
 fn make_master_key(path: &Path) -> anyhow::Result<MasterKey> {
     let (key, text) = MasterKey::generate();
-    // A start that ends in between leaves no half of a key under its name.
+    keep_master_key(path, text.expose())
+        .with_context(|| format!("the master key {} cannot be made", path.display()))?;
+    Ok(key)
+}
+
+/// Puts a master key into its file, in place of what is there: all of it or nothing, whenever this is cut off.
+pub(crate) fn keep_master_key(path: &Path, text: &str) -> io::Result<()> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");
-    let write = || -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&unfinished)?;
-        file.write_all(text.expose().as_bytes())?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
-        fs::rename(&unfinished, path)?;
-        path.parent()
-            .map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
-    };
-    write().with_context(|| format!("the master key {} cannot be made", path.display()))?;
-    Ok(key)
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&unfinished)?;
+    file.write_all(text.as_bytes())?;
+    file.write_all(b"\n")?;
+    file.sync_all()?;
+    fs::rename(&unfinished, path)?;
+    path.parent()
+        .map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
 }
 
 /// Accepts a bootstrap token, and makes its project if it is not there. Given again, it changes nothing.

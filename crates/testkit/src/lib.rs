@@ -4,9 +4,9 @@
 
 mod answer;
 pub mod arguments;
+pub mod campaign;
 mod chance;
 mod checks;
-pub mod campaign;
 pub mod client;
 pub mod documents;
 pub mod events;

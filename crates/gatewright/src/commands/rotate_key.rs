@@ -65,8 +65,8 @@ async fn within_file(store: &dyn Store, path: &Path, master: &MasterKey) -> anyh
         text
     } else {
         let (_, new) = MasterKey::generate();
-        let text = format!("{}\n{}\n", new.expose(), text.trim());
-        replace(path, &text).with_context(cannot)?;
+        let text = format!("{}\n{}", new.expose(), text.trim());
+        compose::keep_master_key(path, &text).with_context(cannot)?;
         text
     };
     let both = MasterKey::parse(&text)?;
@@ -74,7 +74,7 @@ async fn within_file(store: &dyn Store, path: &Path, master: &MasterKey) -> anyh
     let (new, old) = text.trim().split_once(['\n', ',']).unwrap_or((&text, ""));
     let aside = path.with_extension("old");
     keep_aside(&aside, old).with_context(cannot)?;
-    replace(path, &format!("{}\n", new.trim())).with_context(cannot)?;
+    compose::keep_master_key(path, new.trim()).with_context(cannot)?;
     hint(&format!(
         "backups that were made before are opened by the old key, which is in {}; delete it with the last of them",
         aside.display()
@@ -121,27 +121,13 @@ async fn seal_anew(store: &dyn Store, vault: &Vault) -> anyhow::Result<usize> {
     Ok(count)
 }
 
-/// Puts another text into a file, all or nothing.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let beside = path.with_extension("new");
-    // Left behind by a run that was cut short.
-    match fs::remove_file(&beside) {
-        Err(fault) if fault.kind() != io::ErrorKind::NotFound => return Err(fault),
-        _ => {}
-    }
-    write(OpenOptions::new().create_new(true), &beside, text)?;
-    fs::rename(&beside, path)?;
-    path.parent()
-        .map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
-}
-
+/// Adds a key to those that sealed before.
 fn keep_aside(path: &Path, old: &str) -> io::Result<()> {
-    let text = format!("{}\n", old.trim());
-    write(OpenOptions::new().create(true).append(true), path, &text)
-}
-
-fn write(how: &mut OpenOptions, path: &Path, text: &str) -> io::Result<()> {
-    let mut file = how.write(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())?;
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)?;
+    writeln!(file, "{}", old.trim())?;
     file.sync_all()
 }

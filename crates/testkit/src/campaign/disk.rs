@@ -141,14 +141,10 @@ impl Disk {
             if path.parent() != Some(folder) || path.to_string_lossy().ends_with("-shm") {
                 continue;
             }
-            let path = match &file.name {
-                Name::Safe => path,
-                Name::New if is_kept(chance) => path,
-                Name::New => continue,
-                Name::Gone if is_kept(chance) => continue,
-                Name::Gone => path,
-                Name::RenamedFrom(_) if is_kept(chance) => path,
-                Name::RenamedFrom(before) => before,
+            let path = match (&file.name, is_kept(chance)) {
+                (Name::New, false) | (Name::Gone, true) => continue,
+                (Name::RenamedFrom(before), false) => before,
+                _ => path,
             };
             let mut content = file.synced.clone();
             for change in &file.since {
