@@ -63,11 +63,12 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     requests: Requests,
-    _counted: TaskTrackerToken,
+    _counted: Option<TaskTrackerToken>,
 }
 
 impl Requests {
-    /// Of a new connection. `of_all_connections` counts the requests of all of them.
+    /// Of a new connection. `of_all_connections` counts the requests of all of them, until it is closed: whoever comes
+    /// then is sent away, and is not what the end of serving waits for.
     pub(crate) fn of(of_all_connections: &TaskTracker) -> Self {
         Self(Arc::new(State {
             of_all_connections: of_all_connections.clone(),
@@ -82,7 +83,8 @@ impl Requests {
         self.0.begun.fetch_add(1, Ordering::Relaxed);
         UnderWay {
             requests: self.clone(),
-            _counted: self.0.of_all_connections.token(),
+            _counted: (!self.0.of_all_connections.is_closed())
+                .then(|| self.0.of_all_connections.token()),
         }
     }
 

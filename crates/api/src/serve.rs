@@ -4,6 +4,7 @@ use std::{
     convert::Infallible,
     io,
     net::SocketAddr,
+    pin::pin,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -18,6 +19,8 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::{conn::auto, graceful::GracefulShutdown},
 };
+#[cfg(target_os = "linux")]
+use socket2::SockFilter;
 use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -39,6 +42,12 @@ const HTTP2_WINDOW: u32 = 64 * 1024;
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// For connections to close in order.
 const LAST_GOODBYES: Duration = Duration::from_secs(1);
+/// For handshakes that have begun to end: whoever was let in at the far end is served, not reset.
+const LAST_ARRIVALS: Duration = Duration::from_millis(100);
+/// For a request that is on its way while its connection is about to be closed.
+const LAST_REQUESTS: Duration = Duration::from_millis(250);
+/// Between two looks at how many connections are open.
+const LOOK: Duration = Duration::from_millis(5);
 /// How long to wait when no connection can be accepted, for want of descriptors mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -111,7 +120,7 @@ impl Server {
             () = stop.cancelled() => false,
             () = doors.gateway.storage_lost() => true,
         };
-        // Whoever comes now is told so: the doors stay open until the last call has ended.
+        // Whoever comes now is told so: the doors stay open until the last request of before has ended.
         doors.admission.drain();
         doors.requests.close();
         let within =
@@ -133,6 +142,8 @@ impl Server {
         ended.cancel();
         for listener in [Some(main), metrics].into_iter().flatten() {
             if let Ok(open) = listener.await {
+                // Each answer closes its connection now; who keeps quiet is not waited for.
+                let _ = tokio::time::timeout(LAST_REQUESTS, emptied(&open)).await;
                 // What is open now is idle, which closes at once, or still writes its last answer.
                 let left = within.saturating_sub(began.elapsed()).max(LAST_GOODBYES);
                 let _ = tokio::time::timeout(left, open.shutdown()).await;
@@ -154,7 +165,44 @@ async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(named)
 }
 
-/// Accepts connections until `ended`, and hands back those that are still open.
+async fn emptied(open: &GracefulShutdown) {
+    while open.count() > 0 {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Waits for the end of serving, and for the last of those who were on their way in then.
+async fn last_arrival(listener: &TcpListener, ended: &CancellationToken) {
+    ended.cancelled().await;
+    if let Err(error) = turn_away(listener) {
+        tracing::debug!(%error, "who connects at the very end may be reset");
+    }
+    tokio::time::sleep(LAST_ARRIVALS).await;
+}
+
+/// Drops the first packet of every new connection. Its client sends it again after a second, and is refused or served
+/// by the next server; closing the listener at once would reset whoever is in its queue.
+#[cfg(target_os = "linux")]
+fn turn_away(listener: &TcpListener) -> io::Result<()> {
+    const LOAD_BYTE: u16 = 0x30;
+    const JUMP_IF_SET: u16 = 0x45;
+    const RETURN: u16 = 0x06;
+    const FLAGS_AT: u32 = 13;
+    const SYN: u32 = 2;
+    socket2::SockRef::from(listener).attach_filter(&[
+        SockFilter::new(LOAD_BYTE, 0, 0, FLAGS_AT),
+        SockFilter::new(JUMP_IF_SET, 0, 1, SYN),
+        SockFilter::new(RETURN, 0, 0, 0),
+        SockFilter::new(RETURN, 0, 0, u32::MAX),
+    ])
+}
+
+#[cfg(not(target_os = "linux"))]
+fn turn_away(_: &TcpListener) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Accepts connections until `ended`, the last in the queue included, and hands back those that are still open.
 async fn accept(
     doors: &Doors,
     listener: &TcpListener,
@@ -166,10 +214,10 @@ async fn accept(
     let builder = builder();
     let patience = patience(&doors.limits);
     let mut reserve = Reserve::new();
+    let mut last_arrival = pin!(last_arrival(listener, ended));
     loop {
         let stream = tokio::select! {
             biased;
-            () = ended.cancelled() => return open,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
@@ -178,9 +226,13 @@ async fn accept(
                         reserve = Reserve::new();
                         tokio::time::sleep(ACCEPT_PAUSE).await;
                     }
+                    if ended.is_cancelled() {
+                        return open;
+                    }
                     continue;
                 }
             },
+            () = &mut last_arrival => return open,
         };
         let Ok(permit) = places.clone().try_acquire_owned() else {
             tracing::warn!(
