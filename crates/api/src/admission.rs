@@ -13,7 +13,7 @@ use std::{
 
 use axum::{
     extract::{FromRequestParts, Request, State},
-    http::request::Parts,
+    http::{Method, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -118,6 +118,9 @@ pub(crate) async fn admit(
     let Some(caller) = request.extensions().get::<Principal>() else {
         return Problem::from(engine::unauthorized()).into_response();
     };
+    if !doors.gateway.takes_more() {
+        return no_room(request).await;
+    }
     match enter(&doors, caller).await {
         // A stream takes a share of it along.
         Ok(permit) => {
@@ -138,6 +141,25 @@ async fn enter(doors: &Doors, caller: &Principal) -> Result<Permit, Error> {
     let held = doors.gateway.projects.admit(caller).await?;
     let permit = doors.admission.call(caller.scope().project()).await?;
     Ok(permit.with(held))
+}
+
+/// In front of every other route: what adds to the rows is refused while there is no room for them. What deletes some may
+/// make it, and what reads goes on.
+pub(crate) async fn admit_rows(
+    State(doors): State<Doors>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let adds = matches!(*request.method(), Method::POST | Method::PATCH);
+    if adds && !doors.gateway.takes_more() {
+        return no_room(request).await;
+    }
+    next.run(request).await
+}
+
+async fn no_room(request: Request) -> Response {
+    extract::drain(request).await;
+    Problem::from(Error::unavailable("storage")).into_response()
 }
 
 impl<S: Sync> FromRequestParts<S> for Permit {

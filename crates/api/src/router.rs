@@ -21,7 +21,7 @@ use utoipa::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    admission::admit,
+    admission::{admit, admit_rows},
     dashboard,
     doors::{Doors, attend},
     extract::lock,
@@ -219,7 +219,8 @@ fn takes_no_body_as_well(path: &str, operation: &mut Operation) {
 /// The router of the main address.
 pub(crate) fn router(doors: Doors) -> Router {
     let asking = asking().layer(from_fn_with_state(doors.clone(), admit));
-    let (v2, _) = asking.merge(keeping()).split_for_parts();
+    let keeping = keeping().layer(from_fn_with_state(doors.clone(), admit_rows));
+    let (v2, _) = asking.merge(keeping).split_for_parts();
     let v2 = v2
         .merge(by_name())
         .fallback(no_route)

@@ -208,6 +208,11 @@ impl Gateway {
         self.calls.default_model()
     }
 
+    /// Whether there is room to record what is let in now. Storage that is only slow or locked is not asked.
+    pub fn takes_more(&self) -> bool {
+        self.store.takes_more().is_ok()
+    }
+
     /// Whether calls could be recorded now.
     pub async fn is_ready(&self) -> bool {
         self.store.ready().await.is_ok()

@@ -12,6 +12,9 @@ pub struct Options {
     pub data_dir: PathBuf,
     /// When a committed span counts as durable.
     pub durability: Durability,
+    /// Below so many MiB of free space calls and new rows are refused; what is under way is still recorded. 0: not before
+    /// the disk is full.
+    pub min_free_mib: u64,
 }
 
 /// When a committed span counts as durable (`reliability.md` D2). Definitions are synced in both modes.

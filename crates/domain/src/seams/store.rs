@@ -325,6 +325,9 @@ pub trait TokenStore: Send + Sync {
 pub trait Store:
     FunctionStore + ModelStore + AliasStore + DatasetStore + SpanStore + TokenStore
 {
+    /// Whether there is room for more rows, as far as is known. It is cheap: whoever lets calls in asks before each.
+    fn takes_more(&self) -> Result<()>;
+
     /// Whether a write would go through now.
     async fn ready(&self) -> Result<()>;
 

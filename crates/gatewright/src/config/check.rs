@@ -11,6 +11,7 @@ use crate::config::{key::Key, layers::Layers};
 const MAX_COUNT: i64 = 1 << 40;
 /// A year.
 const MAX_SECONDS: f64 = 31_536_000.0;
+const MAX_MIB: f64 = 1_048_576.0;
 const MAX_MARKUP: f64 = 1_000.0;
 /// A cent, and a billion.
 const LEAST_USD: f64 = 0.01;
@@ -44,6 +45,7 @@ fn sensible(key: &Key, value: &Value) -> Result<Value, String> {
         ("languages", Value::String(text)) if !is_languages(text) => {
             return Err("is not as `tesseract -l` takes it, such as \"eng+deu\"".to_owned());
         }
+        ("min_free_mib", _) => between(value, 0.0, MAX_MIB)?,
         ("markup", _) => between(value, 0.0, MAX_MARKUP)?,
         ("usd_per_day", _) => between(value, LEAST_USD, MOST_USD)?,
         (name, _) if name.ends_with("_per_minute") => between(value, 1.0, f64::from(u32::MAX))?,

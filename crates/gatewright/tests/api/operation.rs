@@ -8,6 +8,7 @@ use std::{
 };
 
 use serde_json::json;
+use testkit::Answer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::server::{Server, binary};
@@ -76,6 +77,130 @@ async fn calls_that_outlast_the_drain_are_ended_and_recorded() {
     server.start_again();
     let span = server.api().span(&answer).await;
     assert_eq!(span["error"], "ServiceUnavailableError: draining");
+}
+
+#[tokio::test]
+async fn a_stream_that_outlasts_the_drain_ends_with_an_error_event() {
+    let pause = Duration::from_millis(200);
+    let (mut server, _upstream) = Server::with_upstream_and(
+        Answer::text(&"still here ".repeat(100)).pause(pause),
+        &[("GATEWRIGHT_SERVER__DRAIN_SECONDS", "0.5")],
+    )
+    .await;
+    let api = server.api();
+    let body = json!({"name": "f", "instructions": "x", "model": "house/tiny", "input": "hi"});
+    let stream = api.open_stream("/v2/call/stream", &body).await;
+    let span = stream.headers()["x-span-id"].to_str().unwrap().to_owned();
+    let reading = tokio::spawn(stream.text());
+    tokio::time::sleep(2 * pause).await;
+
+    let code = server.stop().await;
+
+    assert_eq!(code, Some(0));
+    let text = reading.await.unwrap().unwrap();
+    let (_, last) = text.trim_end().rsplit_once("event: ").unwrap();
+    assert!(last.starts_with("error\n"), "{text}");
+    assert!(last.contains("ServiceUnavailableError"), "{text}");
+    server.start_again();
+    let span = server.api().get(&format!("/v2/spans/{span}")).await.body;
+    assert_eq!(span["error"], "ServiceUnavailableError: draining");
+    assert!(!span["end_time"].is_null());
+}
+
+/// Clients that connect again and again until nobody listens, each for one request: every connection that was made is
+/// answered, the ones that were still to be accepted at the end as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_was_let_in_before_the_end_is_answered() {
+    let mut server = Server::start();
+    let address = server.address.strip_prefix("http://").unwrap().to_owned();
+    let clients: Vec<_> = (0..16)
+        .map(|_| {
+            let address = address.clone();
+            tokio::spawn(async move {
+                let mut answered = 0;
+                while let Ok(mut connection) = tokio::net::TcpStream::connect(&address).await {
+                    let asked = connection.write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n");
+                    asked.await.unwrap();
+                    let mut head = [0; 12];
+                    connection.read_exact(&mut head).await.unwrap();
+                    answered += 1;
+                }
+                answered
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+
+    let code = server.stop().await;
+
+    assert_eq!(code, Some(0));
+    for client in clients {
+        assert!(client.await.unwrap() > 0);
+    }
+}
+
+#[tokio::test]
+async fn without_room_to_record_nothing_is_asked_and_reads_go_on() {
+    let (server, upstream) = Server::with_upstream_and(
+        Answer::text("hi"),
+        &[("GATEWRIGHT_STORE__MIN_FREE_MIB", "1048576")],
+    )
+    .await;
+    let api = server.api();
+    let call = json!({"name": "f", "instructions": "x", "model": "house/tiny", "input": "hi"});
+
+    let refused = [
+        api.post("/v2/call", call.clone()).await,
+        api.post("/v2/call/stream", call).await,
+        api.post("/v2/functions", json!({"name": "f", "instructions": "x"}))
+            .await,
+    ];
+    let ready = server.api_with("").get("/readyz").await;
+    let listed = api.get("/v2/functions").await;
+
+    for answer in refused {
+        assert_eq!(
+            (
+                answer.status.as_u16(),
+                answer.class(),
+                &answer.body["detail"]
+            ),
+            (503, "ServiceUnavailableError", &json!("storage"))
+        );
+        assert!(answer.headers.contains_key("retry-after"));
+    }
+    assert_eq!(
+        (ready.status.as_u16(), ready.body),
+        (503, json!({"status": "storage"}))
+    );
+    assert_eq!(listed.status, 200);
+    assert_eq!(upstream.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn after_an_unclean_stop_the_database_is_looked_through() {
+    let mut server = Server::start();
+    server.api().echo().await;
+    let told = async |server: &Server| {
+        let metrics = server.api_with("").get("/metrics").await.text;
+        let line = metrics
+            .lines()
+            .find(|line| line.starts_with("gatewright_store_intact"));
+        line.map(str::to_owned)
+    };
+    assert_eq!(told(&server).await, None);
+
+    server.restart_after_kill();
+
+    let began = Instant::now();
+    while told(&server).await.as_deref() != Some("gatewright_store_intact 1") {
+        assert!(began.elapsed() < Duration::from_secs(20), "nothing is told");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    server.stop().await;
+    server.start_again();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(told(&server).await, None);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Whether writes go through, as far as the last ones tell.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
@@ -18,6 +18,8 @@ pub(super) struct Health {
     opened: Instant,
     /// When the last commit succeeded, in milliseconds after `opened` and at least one; 0 after one that did not.
     proved_at: AtomicU64,
+    /// Whether the last commit failed for want of room.
+    is_full: AtomicBool,
 }
 
 impl Health {
@@ -26,6 +28,7 @@ impl Health {
             lost: SetOnce::new(),
             opened: Instant::now(),
             proved_at: AtomicU64::new(0),
+            is_full: AtomicBool::new(false),
         }
     }
 
@@ -39,6 +42,19 @@ impl Health {
         }
     }
 
+    /// Refuses what could not be written, until a commit has succeeded again.
+    pub(super) fn check_room(&self) -> Result<(), StoreError> {
+        if self.is_full() {
+            return Err(StoreError::Full("the last write found no room".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Whether the last commit failed for want of room.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
     /// Waits for a failed sync.
     pub(super) async fn lost(&self) {
         self.lost.wait().await;
@@ -47,6 +63,10 @@ impl Health {
     /// A commit succeeded just now.
     pub(super) fn proved(&self) {
         self.proved_at.store(self.now_ms(), Ordering::Relaxed);
+        if self.is_full() {
+            self.is_full.store(false, Ordering::Relaxed);
+            tracing::info!("writes go through again: calls are let in");
+        }
     }
 
     /// Whether the last commit succeeded, and that not longer ago.
@@ -59,6 +79,14 @@ impl Health {
     /// A commit or a checkpoint failed.
     pub(super) fn failed(&self, fault: &Fault) {
         self.proved_at.store(0, Ordering::Relaxed);
+        if let StoreError::Full(reason) = fault.answer()
+            && !self.is_full.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                reason,
+                "a write found no room: calls are refused until one goes through"
+            );
+        }
         if let Fault::Sync(error) = fault
             && self.lost.set(error.to_string()).is_ok()
         {

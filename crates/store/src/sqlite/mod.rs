@@ -12,6 +12,7 @@ mod files;
 mod functions;
 mod health;
 mod inspect;
+mod integrity;
 mod metrics;
 mod migrate;
 mod models;
@@ -22,6 +23,7 @@ mod record;
 mod restore;
 mod revisions;
 mod row;
+mod space;
 mod spans;
 #[cfg(test)]
 mod tests;
@@ -30,7 +32,7 @@ mod writer;
 
 use std::{
     fmt::Display,
-    io,
+    fs, io,
     path::Path,
     sync::Arc,
     thread::{self, JoinHandle},
@@ -52,9 +54,11 @@ use self::{
     connect::SharedConnection,
     fault::Fault,
     health::Health,
+    integrity::Look,
     migrate::MigrateError,
     queue::Queue,
     readers::Readers,
+    space::Space,
     writer::{Change, Job, Write, Writer},
 };
 use crate::{
@@ -84,6 +88,8 @@ pub(crate) struct Sqlite {
     writes: Queue<Job>,
     readers: Readers,
     health: Arc<Health>,
+    /// Absent where there is no disk.
+    space: Option<Space>,
     /// Gone when the store is closed.
     threads: Mutex<Option<Threads>>,
 }
@@ -91,6 +97,7 @@ pub(crate) struct Sqlite {
 struct Threads {
     readers: Vec<JoinHandle<()>>,
     writer: JoinHandle<()>,
+    look: Option<Look>,
     checkpointer: Option<JoinHandle<Checkpointer>>,
     _lock: Option<DirLock>,
 }
@@ -101,6 +108,9 @@ struct Parts {
     readers: Vec<SharedConnection>,
     checkpointer: Option<Connection>,
     durability: Durability,
+    space: Option<Space>,
+    /// To look through the database with, where the last stop was none.
+    unclean: Option<Connection>,
     lock: Option<DirLock>,
 }
 
@@ -129,6 +139,8 @@ fn open_memory(path: &Path) -> Result<Stores, OpenError> {
         readers: vec![connection],
         checkpointer: None,
         durability: Durability::Strict,
+        space: None,
+        unclean: None,
         lock: None,
     };
     let store = Sqlite::start(parts).map_err(|error| refused(path, error))?;
@@ -157,6 +169,9 @@ fn open_directory(options: &Options, access: Access) -> Result<Stores, OpenError
         })?),
     };
     let file = files::make_database(&directory).map_err(unusable)?;
+    // A server that was closed has folded its log back.
+    let log = fs::metadata(files::beside(&file, "-wal")).map_or(0, |log| log.len());
+    let is_unclean = access == Access::Server && log > 0;
 
     let mut writer = connect::writing(&file).map_err(|error| refused(path, error))?;
     let is_new = migrated(path, &mut writer)?;
@@ -167,11 +182,15 @@ fn open_directory(options: &Options, access: Access) -> Result<Stores, OpenError
         .collect::<Result<_, _>>()
         .map_err(|error| refused(path, error))?;
     let checkpointer = connect::writing(&file).map_err(|error| refused(path, error))?;
+    let unclean = is_unclean.then(|| connect::reading(&file)).transpose();
+    let unclean = unclean.map_err(|error| refused(path, error))?;
     let parts = Parts {
         writer: connect::share(writer),
         readers,
         checkpointer: Some(checkpointer),
         durability: options.durability,
+        space: Some(Space::new(&directory, options.min_free_mib)),
+        unclean,
         lock,
     };
     let store = Sqlite::start(parts).map_err(|error| refused(path, error))?;
@@ -230,6 +249,10 @@ impl Sqlite {
             checkpoints,
         )?;
 
+        let log_pages = writer.log_pages();
+        let look = parts
+            .unclean
+            .map(|connection| integrity::begin(connection, log_pages));
         let (readers, reader_threads) = Readers::start(parts.readers)?;
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         let threads = Threads {
@@ -237,6 +260,7 @@ impl Sqlite {
             checkpointer: checkpointer
                 .map(|checkpointer| named("store-checkpoint").spawn(|| checkpointer.run()))
                 .transpose()?,
+            look: look.transpose()?,
             writer: named("store-writer").spawn(|| writer.run())?,
             _lock: parts.lock,
         };
@@ -244,6 +268,7 @@ impl Sqlite {
             writes,
             readers,
             health,
+            space: parts.space,
             threads: Mutex::new(Some(threads)),
         })
     }
@@ -306,8 +331,15 @@ impl Sqlite {
 
 #[async_trait]
 impl Store for Sqlite {
+    fn takes_more(&self) -> Result<(), StoreError> {
+        self.health.check()?;
+        self.health.check_room()?;
+        self.space.as_ref().map_or(Ok(()), Space::check)
+    }
+
     async fn ready(&self) -> Result<(), StoreError> {
         self.health.check()?;
+        self.space.as_ref().map_or(Ok(()), Space::check)?;
         if !self.writes.is_closed() && self.health.proved_within(PROOF_AGE) {
             return Ok(());
         }
@@ -341,6 +373,9 @@ impl Drop for Sqlite {
 impl Threads {
     /// Waits for all of them and closes the database. Then the lock goes.
     fn join(self) {
+        if let Some(look) = self.look {
+            look.stop();
+        }
         for thread in self.readers.into_iter().chain([self.writer]) {
             // A panic was reported by its thread already.
             let _ = thread.join();

@@ -64,6 +64,8 @@ fn upgraded_from(version: usize, rows: &str) -> Sqlite {
         readers: vec![connection],
         checkpointer: None,
         durability: Durability::Strict,
+        space: None,
+        unclean: None,
         lock: None,
     })
     .unwrap()

@@ -99,6 +99,11 @@ impl Writer {
         })
     }
 
+    /// How many pages the log has, as the last commit told.
+    pub(super) fn log_pages(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.log_pages)
+    }
+
     /// Serves until the queue is closed and empty.
     pub(super) fn run(mut self) {
         loop {
@@ -189,8 +194,12 @@ impl Writer {
         };
     }
 
-    fn failed(&self, fault: &Fault) {
+    fn failed(&mut self, fault: &Fault) {
         self.health.failed(fault);
+        // Nobody is let in who would find out that there is room again, so the next sync does.
+        if self.health.is_full() {
+            self.sync_due = self.sync_due.or(Some(Instant::now() + SYNC_AFTER));
+        }
         // On a full disk, folding the log back may make room in it, and syncs what it holds.
         if let Some(checkpoints) = &self.checkpoints {
             checkpoints.soon();

@@ -34,6 +34,7 @@ impl Place {
         Options {
             data_dir: self.path(name),
             durability: Durability::Standard,
+            min_free_mib: 0,
         }
     }
 

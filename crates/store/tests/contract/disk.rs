@@ -13,6 +13,7 @@ fn fresh() -> (TempDir, Options) {
     let options = Options {
         data_dir: directory.path().join("a?b/file:c"),
         durability: Durability::Standard,
+        min_free_mib: 0,
     };
     (directory, options)
 }

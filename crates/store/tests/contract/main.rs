@@ -94,6 +94,7 @@ impl Backend {
         let options = Options {
             data_dir: directory.path().join("data"),
             durability,
+            min_free_mib: 0,
         };
         let stores = store::open(&options).await.unwrap();
         assert!(stores.is_new);

@@ -17,8 +17,6 @@ use crate::config::{Config, MasterKeySource};
 
 const PERMISSIONS: &str = "permissions";
 const SPACE: &str = "disk space";
-/// Some minutes of many calls may fill as much.
-const LOW_WATER: u64 = 256 << 20;
 /// A day of many calls may take as much.
 const LITTLE: u64 = 4 << 30;
 /// All bits of those who do not own a file.
@@ -46,7 +44,10 @@ pub(super) fn look(config: &Config, file: Option<&Path>) -> Vec<Finding> {
     };
     findings.extend(file.and_then(written_by_others));
     findings.extend(key_file(&config.master_key));
-    findings.push(space(directory));
+    findings.push(space(
+        directory,
+        config.options.store.min_free_mib.saturating_mul(1 << 20),
+    ));
     findings
 }
 
@@ -135,7 +136,7 @@ fn key_file(source: &MasterKeySource) -> Option<Finding> {
 }
 
 /// The room on the disk that the data is on, or will be.
-fn space(directory: &Path) -> Finding {
+fn space(directory: &Path, mark: u64) -> Finding {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let existing = absolute.ancestors().find(|path| path.exists());
     let disk = match statvfs(existing.unwrap_or(Path::new("/"))) {
@@ -159,17 +160,25 @@ fn space(directory: &Path) -> Finding {
         let found = format!("{told}, and not one more file can be made");
         return Finding::fail(SPACE, found, "delete files: the disk has no inodes left");
     }
-    match free {
-        ..LOW_WATER => Finding::fail(
+    if free < mark {
+        return Finding::fail(
             SPACE,
-            format!("{told}: calls are refused where the disk is full"),
+            format!(
+                "{told}: calls are refused below {} (`store.min_free_mib`)",
+                size(mark)
+            ),
             "make room, or move the data directory",
-        ),
-        LOW_WATER..LITTLE => Finding::warn(
-            SPACE,
-            format!("{told}: calls are refused where the disk is full"),
-            "make room before it comes to that",
-        ),
-        LITTLE.. => Finding::ok(SPACE, told),
+        );
     }
+    if free < LITTLE {
+        return Finding::warn(
+            SPACE,
+            format!(
+                "{told}: calls are refused below {} (`store.min_free_mib`)",
+                size(mark)
+            ),
+            "make room before it comes to that",
+        );
+    }
+    Finding::ok(SPACE, told)
 }
