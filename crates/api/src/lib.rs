@@ -4,6 +4,7 @@
 //! nothing here knows SQL or a provider's format.
 
 mod admission;
+mod closing;
 mod dashboard;
 mod doors;
 mod extract;

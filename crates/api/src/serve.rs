@@ -19,13 +19,12 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::{conn::auto, graceful::GracefulShutdown},
 };
-#[cfg(target_os = "linux")]
-use socket2::SockFilter;
 use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::{
+    closing::{emptied, last_arrival},
     doors::{Doors, House, OpenHouse},
     options::LimitsOptions,
     patience::{LastByte, OnStall, Patience, Patient, Reclaimed, Requests, bound},
@@ -42,12 +41,8 @@ const HTTP2_WINDOW: u32 = 64 * 1024;
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// For connections to close in order.
 const LAST_GOODBYES: Duration = Duration::from_secs(1);
-/// For handshakes that have begun to end: whoever was let in at the far end is served, not reset.
-const LAST_ARRIVALS: Duration = Duration::from_millis(100);
 /// For a request that is on its way while its connection is about to be closed.
 const LAST_REQUESTS: Duration = Duration::from_millis(250);
-/// Between two looks at how many connections are open.
-const LOOK: Duration = Duration::from_millis(5);
 /// How long to wait when no connection can be accepted, for want of descriptors mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -163,43 +158,6 @@ async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
         io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"))
     };
     TcpListener::bind(address).await.map_err(named)
-}
-
-async fn emptied(open: &GracefulShutdown) {
-    while open.count() > 0 {
-        tokio::time::sleep(LOOK).await;
-    }
-}
-
-/// Waits for the end of serving, and for the last of those who were on their way in then.
-async fn last_arrival(listener: &TcpListener, ended: &CancellationToken) {
-    ended.cancelled().await;
-    if let Err(error) = turn_away(listener) {
-        tracing::debug!(%error, "who connects at the very end may be reset");
-    }
-    tokio::time::sleep(LAST_ARRIVALS).await;
-}
-
-/// Drops the first packet of every new connection. Its client sends it again after a second, and is refused or served
-/// by the next server; closing the listener at once would reset whoever is in its queue.
-#[cfg(target_os = "linux")]
-fn turn_away(listener: &TcpListener) -> io::Result<()> {
-    const LOAD_BYTE: u16 = 0x30;
-    const JUMP_IF_SET: u16 = 0x45;
-    const RETURN: u16 = 0x06;
-    const FLAGS_AT: u32 = 13;
-    const SYN: u32 = 2;
-    socket2::SockRef::from(listener).attach_filter(&[
-        SockFilter::new(LOAD_BYTE, 0, 0, FLAGS_AT),
-        SockFilter::new(JUMP_IF_SET, 0, 1, SYN),
-        SockFilter::new(RETURN, 0, 0, 0),
-        SockFilter::new(RETURN, 0, 0, u32::MAX),
-    ])
-}
-
-#[cfg(not(target_os = "linux"))]
-fn turn_away(_: &TcpListener) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Accepts connections until `ended`, the last in the queue included, and hands back those that are still open.

@@ -141,10 +141,12 @@ impl Disk {
             if path.parent() != Some(folder) || path.to_string_lossy().ends_with("-shm") {
                 continue;
             }
-            let path = match (&file.name, is_kept(chance)) {
-                (Name::New, false) | (Name::Gone, true) => continue,
-                (Name::RenamedFrom(before), false) => before,
-                _ => path,
+            let path = match &file.name {
+                Name::New | Name::RenamedFrom(_) if is_kept(chance) => path,
+                Name::New => continue,
+                Name::Gone if is_kept(chance) => continue,
+                Name::Safe | Name::Gone => path,
+                Name::RenamedFrom(before) => before,
             };
             let mut content = file.synced.clone();
             for change in &file.since {
