@@ -15,8 +15,8 @@ use tiktoken::{
 const AT_ONCE_BYTES: usize = 4 * 1024;
 /// So much of all texts together is counted; what is left out is taken to have as many tokens to a byte.
 const COUNTED_BYTES: usize = 1024 * 1024;
-/// So much of an answer is kept to be counted.
-const KEPT_BYTES: usize = 256 * 1024;
+/// So much of an answer is kept to be counted, beside the text itself: as much for every stream that is open.
+const KEPT_BYTES: usize = 32 * 1024;
 
 /// What texts are cut into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

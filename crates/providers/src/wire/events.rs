@@ -16,12 +16,16 @@ use super::{
 
 /// For a whole stream, after decompression.
 const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
+/// So much is cut into events at once: what waits for its reader waits uncut.
+const SLICE_BYTES: usize = 4 * 1024;
 
 /// The events of an answer.
 pub(crate) struct EventStream {
     head: Head,
     answer: Answer,
     framing: Framing,
+    /// What has come and is not cut into events.
+    uncut: Bytes,
     ready: VecDeque<Event>,
     taken: usize,
     /// When the first event must be there, and what time that is; `None` once it is.
@@ -41,6 +45,7 @@ impl EventStream {
             head,
             answer,
             framing,
+            uncut: Bytes::new(),
             ready: VecDeque::new(),
             taken: 0,
             first_by,
@@ -60,15 +65,19 @@ impl EventStream {
                 self.first_by = None;
                 return Ok(Some(event));
             }
-            let Some(chunk) = self.chunk().await? else {
-                let rest = self.framing.finish();
-                return rest.map_err(|garbled| self.garbled(garbled));
-            };
-            self.taken += chunk.len();
-            if self.taken > MAX_STREAM_BYTES {
-                return Err(self.garbled(Garbled::TooLarge));
+            if self.uncut.is_empty() {
+                let Some(chunk) = self.chunk().await? else {
+                    let rest = self.framing.finish();
+                    return rest.map_err(|garbled| self.garbled(garbled));
+                };
+                self.taken += chunk.len();
+                if self.taken > MAX_STREAM_BYTES {
+                    return Err(self.garbled(Garbled::TooLarge));
+                }
+                self.uncut = chunk;
             }
-            let pushed = self.framing.push(&chunk, &mut self.ready);
+            let slice = self.uncut.split_to(self.uncut.len().min(SLICE_BYTES));
+            let pushed = self.framing.push(&slice, &mut self.ready);
             pushed.map_err(|garbled| self.garbled(garbled))?;
         }
     }

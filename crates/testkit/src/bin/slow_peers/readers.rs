@@ -21,6 +21,9 @@ use crate::Failure;
 const PIECES: usize = 512;
 const EVENTS_PER_PIECE: usize = 16;
 const TEXT_BYTES: usize = 1000;
+/// For all to begin on a machine that has much to do, and between two tries of one.
+const BEGUN_WITHIN: Duration = Duration::from_mins(1);
+const AGAIN_AFTER: Duration = Duration::from_millis(300);
 /// For the last spans to be closed.
 const SPANS_WITHIN: Duration = Duration::from_secs(10);
 
@@ -54,7 +57,29 @@ pub(crate) async fn begin(address: SocketAddr, count: usize) -> Result<Vec<Stall
     Ok(begun)
 }
 
+/// Begins one stream; where the server says that it is busy, once more.
 async fn one(address: SocketAddr) -> io::Result<Stalled> {
+    let until = Instant::now() + BEGUN_WITHIN;
+    loop {
+        let (head, connection) = head_of(address).await?;
+        let span = head
+            .lines()
+            .find_map(|line| line.strip_prefix("x-span-id: "));
+        if let Some(span) = span {
+            return Ok(Stalled {
+                span: span.trim().to_owned(),
+                _connection: connection,
+            });
+        }
+        if !head.starts_with("http/1.1 503") || Instant::now() > until {
+            return Err(io::Error::other(format!("no stream began: {head}")));
+        }
+        tokio::time::sleep(AGAIN_AFTER).await;
+    }
+}
+
+/// Asks for a stream, and reads no more than the head of the answer.
+async fn head_of(address: SocketAddr) -> io::Result<(String, TcpStream)> {
     let body = json!({"name": "flood", "model": "house/flood", "input": "go"}).to_string();
     let request = format!(
         "POST /v2/call/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n{body}",
@@ -68,32 +93,29 @@ async fn one(address: SocketAddr) -> io::Result<Stalled> {
         head.push(connection.read_u8().await?);
     }
     let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
-    let span = head
-        .lines()
-        .find_map(|line| line.strip_prefix("x-span-id: "));
-    let span = span.ok_or_else(|| io::Error::other(format!("no stream began: {head}")))?;
-    Ok(Stalled {
-        span: span.trim().to_owned(),
-        _connection: connection,
-    })
+    Ok((head, connection))
 }
 
-/// What is wrong with the spans of readers who were cut.
-pub(crate) async fn faults(server: &Launched, stalled: &[Stalled]) -> Result<Vec<String>, Failure> {
+/// What is wrong with the spans of readers who were cut, and how many KiB of text they have on the average.
+pub(crate) async fn spans(
+    server: &Launched,
+    stalled: &[Stalled],
+) -> Result<(Vec<String>, usize), Failure> {
     let mut connection = server.connect().await?;
     let until = Instant::now() + SPANS_WITHIN;
-    let mut faults = Vec::new();
+    let (mut faults, mut bytes) = (Vec::new(), 0);
     for Stalled { span, .. } in stalled {
-        let error = loop {
-            let found = connection.get(&format!("/v2/spans/{span}")).await?.json();
+        let (error, output) = loop {
+            let mut found = connection.get(&format!("/v2/spans/{span}")).await?.json();
             if found["end_time"].is_string() || Instant::now() > until {
-                break found["error"].clone();
+                break (found["error"].take(), found["output"].take());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         };
+        bytes += output.as_str().map_or(0, str::len);
         if error != "client stalled" {
             faults.push(format!("the error of {span} is {error}"));
         }
     }
-    Ok(faults)
+    Ok((faults, bytes / 1024 / stalled.len().max(1)))
 }

@@ -33,8 +33,7 @@ const LATE: Duration = Duration::from_secs(10);
 /// Retries of one origin that are free in ten seconds, and the share of its calls that may be repeated beside them.
 const FREE_RETRIES: usize = 30;
 const CALLS_PER_RETRY: usize = 5;
-/// What a call may take of whatever an upstream sends that is no answer, and what the process may beside that.
-const CALL_KIB: u64 = 1024;
+/// What the process may take beside what each call may.
 const SLACK_KIB: u64 = 64 * 1024;
 const SAMPLE: Duration = Duration::from_millis(50);
 
@@ -111,15 +110,12 @@ async fn main() -> Result<(), Failure> {
             asked <= allowed,
             &format!("{asked} of {allowed}"),
         );
-        let allowed = CALL_KIB * calls as u64 + SLACK_KIB;
-        // A plain body without an end is taken in up to its own limit, which is beyond what this is about.
-        if *fault != Fault::Flood {
-            checks.that(
-                &format!("{name}: memory is bounded"),
-                grown <= allowed,
-                &format!("{} of {} MiB", grown / 1024, allowed / 1024),
-            );
-        }
+        let allowed = call_kib(*fault) * calls as u64 + SLACK_KIB;
+        checks.that(
+            &format!("{name}: memory is bounded"),
+            grown <= allowed,
+            &format!("{} of {} MiB", grown / 1024, allowed / 1024),
+        );
     }
     let neighbour = neighbour();
     let (endings, elapsed, _) = weighed(
@@ -188,6 +184,14 @@ async fn call(address: SocketAddr, path: &str, body: &Value) -> Result<String, F
         "{status} and {}",
         name.as_deref().unwrap_or("no closing event")
     ))
+}
+
+/// What a call may take of what an upstream sends: an answer may have 32 MiB, and so may an event, for the image in it.
+fn call_kib(fault: Fault) -> u64 {
+    match fault {
+        Fault::Flood | Fault::Line => 40 * 1024,
+        _ => 1024,
+    }
 }
 
 /// What became of `running`, how long it took, and the most memory that was resident meanwhile.
