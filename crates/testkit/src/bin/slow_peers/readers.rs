@@ -19,6 +19,8 @@ use crate::Failure;
 
 /// Together 8 MiB: more than fits between the upstream and a reader who takes nothing.
 const PIECES: usize = 512;
+/// So many begin at once: fewer than a busy machine refuses.
+const AT_ONCE: usize = 40;
 const EVENTS_PER_PIECE: usize = 16;
 const TEXT_BYTES: usize = 1000;
 /// For all to begin on a machine that has much to do, and between two tries of one.
@@ -44,15 +46,17 @@ pub(crate) fn flood() -> Answer {
     Answer::events(std::iter::repeat_n(piece, PIECES))
 }
 
-/// Begins so many streams, and reads their heads.
+/// Begins so many streams, some at a time, and reads their heads.
 pub(crate) async fn begin(address: SocketAddr, count: usize) -> Result<Vec<Stalled>, Failure> {
-    let mut beginning = JoinSet::new();
-    for _ in 0..count {
-        beginning.spawn(one(address));
-    }
     let mut begun = Vec::with_capacity(count);
-    while let Some(one) = beginning.join_next().await {
-        begun.push(one??);
+    while begun.len() < count {
+        let mut beginning = JoinSet::new();
+        for _ in begun.len()..count.min(begun.len() + AT_ONCE) {
+            beginning.spawn(one(address));
+        }
+        while let Some(one) = beginning.join_next().await {
+            begun.push(one??);
+        }
     }
     Ok(begun)
 }
