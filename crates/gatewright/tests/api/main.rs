@@ -27,6 +27,7 @@ mod faults;
 mod functions;
 mod health;
 mod inline;
+mod isolation;
 mod ladder;
 mod limits;
 mod models;
