@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     admission::Admission,
+    framing,
     options::{LimitsOptions, MetricsOptions, ServerOptions},
     patience::Requests,
     problem::Problem,
@@ -127,15 +128,15 @@ pub(crate) async fn attend(State(doors): State<Doors>, request: Request, next: N
     response
 }
 
-/// What no client sends by accident: a coding of the message other than `chunked`, which two servers in a row may read
-/// in two ways, and values without measure (`reliability.md` 3 and 5).
+/// What no client sends by accident: a head that two servers in a row may read in two ways, and values without measure
+/// (`reliability.md` 3 and 5).
 fn refused_head(headers: &HeaderMap) -> Option<Problem> {
-    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
-    let is_plain = codings
-        .next()
-        .is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
-    if !is_plain || codings.next().is_some() {
-        return Some(Problem::bad_framing());
+    if let Some(why) = headers.get(framing::REFUSED) {
+        return Some(if why == framing::TOO_LARGE {
+            Problem::large_head()
+        } else {
+            Problem::bad_framing()
+        });
     }
     let is_long = |value: &HeaderValue| value.len() > MAX_VALUE_BYTES;
     headers

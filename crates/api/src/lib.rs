@@ -8,6 +8,7 @@ mod closing;
 mod dashboard;
 mod doors;
 mod extract;
+mod framing;
 mod options;
 mod patience;
 mod problem;

@@ -11,6 +11,8 @@ use engine::{Code, Detail, Error, Fault, Step};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::framing::{MAX_BYTES, MAX_FIELDS};
+
 /// The header that names the span of a recorded call.
 pub(crate) const SPAN_ID: HeaderName = HeaderName::from_static("x-span-id");
 
@@ -90,15 +92,26 @@ impl Problem {
     pub(crate) fn bad_framing() -> Self {
         Error::text(
             Code::BadRequest,
-            "the only transfer coding that is taken is `chunked`",
+            "the message is not framed as HTTP/1.1 has it: one length or `chunked`, whole lines, no folded ones",
         )
         .into()
     }
 
     /// A header's value is too long.
     pub(crate) fn long_header(limit: usize) -> Self {
+        Self::large_fields(format!("a header may have at most {limit} bytes"))
+    }
+
+    /// A head is too long, or has too many fields.
+    pub(crate) fn large_head() -> Self {
+        Self::large_fields(format!(
+            "the head of a request may have at most {MAX_BYTES} bytes and {MAX_FIELDS} fields"
+        ))
+    }
+
+    fn large_fields(detail: String) -> Self {
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-        let detail = Detail::Text(format!("a header may have at most {limit} bytes"));
+        let detail = Detail::Text(detail);
         Self::new(
             status,
             "PayloadTooLargeError",

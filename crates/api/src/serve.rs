@@ -26,15 +26,13 @@ use tower::ServiceExt;
 use crate::{
     closing::{emptied, last_arrival},
     doors::{Doors, House, OpenHouse},
+    framing::{Framed, MAX_BYTES, MAX_FIELDS},
     options::LimitsOptions,
     patience::{LastByte, OnStall, Patience, Patient, Reclaimed, Requests, bound},
     reserve::Reserve,
     router,
 };
 
-/// The longest head of a request (`reliability.md` 3).
-const MAX_HEAD_BYTES: usize = 32 * 1024;
-const MAX_HEADERS: usize = 100;
 const HTTP2_STREAMS: u32 = 100;
 const HTTP2_WINDOW: u32 = 64 * 1024;
 /// For the answers of calls that were cut off to leave.
@@ -207,7 +205,7 @@ async fn accept(
         let _ = bound(&stream);
         let router = router.clone();
         let requests = Requests::of(&doors.requests);
-        let stream = Patient::new(stream, patience, requests.clone());
+        let stream = Framed::new(Patient::new(stream, patience, requests.clone()));
         let service = service_fn(move |request| {
             answer(router.clone(), request, (requests.clone(), patience))
         });
@@ -240,14 +238,14 @@ pub(crate) fn builder() -> auto::Builder<TokioExecutor> {
         .http1()
         // How long a head may take is `Patient`'s: here the time between requests would count as well.
         .header_read_timeout(None)
-        .max_buf_size(MAX_HEAD_BYTES)
-        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_BYTES)
+        .max_headers(MAX_FIELDS)
         .half_close(false);
     builder
         .http2()
         .max_concurrent_streams(HTTP2_STREAMS)
         .initial_stream_window_size(HTTP2_WINDOW)
-        .max_header_list_size(u32::try_from(MAX_HEAD_BYTES).unwrap_or(u32::MAX));
+        .max_header_list_size(u32::try_from(MAX_BYTES).unwrap_or(u32::MAX));
     builder
 }
 

@@ -24,6 +24,7 @@ mod doctor;
 mod embeddings;
 mod events;
 mod faults;
+mod framing;
 mod functions;
 mod health;
 mod inline;
