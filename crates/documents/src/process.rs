@@ -208,7 +208,7 @@ impl Process {
     fn nonsense(&self, reply: &Reply) -> Failure {
         tracing::error!(
             pid = self.child.id(),
-            ?reply,
+            reply = reply.name(),
             "a process that reads documents gave another answer than it was asked for"
         );
         let words = "the document could not be processed".to_owned();

@@ -65,6 +65,19 @@ pub(crate) enum Reply {
     Unreadable(Unreadable),
 }
 
+impl Reply {
+    /// What it is, and nothing of what it holds: that is somebody's document.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Opened(..) => "opened",
+            Self::Read(_) => "read",
+            Self::Recognise => "recognise",
+            Self::Shown(_) => "shown",
+            Self::Unreadable(_) => "unreadable",
+        }
+    }
+}
+
 /// Whether the kernel keeps the process off disk and network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Walls {

@@ -111,8 +111,8 @@ impl Models {
         let warnings = self.routes.warnings_of(caller.scope(), model).await?;
         if !warnings.is_empty() {
             tracing::info!(
-                model.name,
-                warnings = warnings.join("; "),
+                model.id = %model.id,
+                warnings = warnings.len(),
                 "there are warnings about a custom model"
             );
         }

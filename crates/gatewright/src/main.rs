@@ -11,7 +11,7 @@ use std::{
 };
 
 use clap::Parser;
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
 use crate::{commands::Cli, config::Problems};
 
@@ -30,8 +30,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// A core file would hold keys and prompts.
+/// A core file would hold keys and prompts. The limit is for files alone: where cores are piped to a program, only a
+/// process that may not be dumped has none. Nor may others of the same user look into it then.
 fn without_core_dumps() -> anyhow::Result<()> {
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let none = Rlimit {
         current: Some(0),
         maximum: Some(0),
@@ -65,4 +67,19 @@ fn tell(fault: &anyhow::Error) -> ExitCode {
         let _ = writeln!(stderr, "error: {line}");
     }
     code
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{dumpable_behavior, getrlimit};
+
+    use super::*;
+
+    #[test]
+    fn neither_a_file_nor_a_program_gets_a_core() {
+        without_core_dumps().unwrap();
+
+        assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+        assert_eq!(getrlimit(Resource::Core).maximum, Some(0));
+    }
 }

@@ -10,7 +10,8 @@ use std::{
 };
 
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::{EnvFilter, fmt, prelude::*};
+use tracing::{Level, Metadata};
+use tracing_subscriber::{EnvFilter, filter::filter_fn, fmt, prelude::*};
 
 use crate::config::{Config, LogFormat};
 
@@ -18,6 +19,17 @@ use crate::config::{Config, LogFormat};
 const SECONDS: &[f64] = &[
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
     60.0, 120.0, 300.0,
+];
+
+/// The crates that keep secrets and bodies out of what they say.
+const OURS: [&str; 7] = [
+    "domain",
+    "engine",
+    "providers",
+    "documents",
+    "store",
+    "api",
+    env!("CARGO_PKG_NAME"),
 ];
 
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -42,8 +54,15 @@ pub(crate) fn install_logs(config: &Config) {
     };
     tracing_subscriber::registry()
         .with(filter)
-        .with(lines)
+        .with(lines.with_filter(filter_fn(may_be_told)))
         .init();
+}
+
+/// Crates of others tell at their finer levels what passes through them: heads, addresses, what is signed. They are heard
+/// of what happened, whatever the filter asks for.
+fn may_be_told(event: &Metadata<'_>) -> bool {
+    let origin = event.target().split("::").next();
+    *event.level() <= Level::INFO || origin.is_some_and(|origin| OURS.contains(&origin))
 }
 
 /// Starts to count. The handle renders what was counted; somebody has to [`keep_up`] with it.

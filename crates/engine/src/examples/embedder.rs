@@ -100,14 +100,13 @@ impl Embedder {
     pub(super) async fn of_input(&self, sought: &Sought) -> Option<(ModelName, Vec<f32>)> {
         let texts = vec![text(&sought.input)];
         let embedding = self.embed(sought.scope, texts, (sought.below, PATIENCE));
-        match embedding.await {
-            Ok((model, mut vectors)) => Some((model, vectors.pop()?)),
-            Err(reason) => {
-                let model = self.name();
-                tracing::debug!(model.name = model, reason, "an input got no vector");
-                None
-            }
-        }
+        let Ok((model, mut vectors)) = embedding.await else {
+            // Why not is a host's own words: they are for the span.
+            let model = self.name();
+            tracing::debug!(model.name = model, "an input got no vector");
+            return None;
+        };
+        Some((model, vectors.pop()?))
     }
 
     /// Makes the vectors that a dataset lacks, in the background, and then calls `then`. Does nothing while somebody
@@ -131,12 +130,11 @@ impl Embedder {
                 outcome = embedder.fill_all(scope, dataset, &memory) => outcome,
                 () = embedder.stopping.cancelled() => return,
             };
-            match outcome {
-                Ok(()) => turn.again_at_once(),
-                Err(reason) => {
-                    let model = embedder.name();
-                    tracing::debug!(model.name = model, reason, "examples got no vectors");
-                }
+            if outcome.is_ok() {
+                turn.again_at_once();
+            } else {
+                let model = embedder.name();
+                tracing::debug!(model.name = model, "examples got no vectors");
             }
             then();
         });

@@ -14,6 +14,7 @@ mod auth;
 mod backup;
 mod cache;
 mod calls;
+mod canaries;
 mod cli;
 mod contract;
 mod costs;

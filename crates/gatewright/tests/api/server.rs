@@ -137,6 +137,21 @@ impl Server {
         lines.cloned().collect()
     }
 
+    /// All that the log has said.
+    pub fn log(&self) -> String {
+        let log = self.log.lock().unwrap();
+        let lines: Vec<String> = log.iter().map(ToString::to_string).collect();
+        lines.join("\n")
+    }
+
+    /// Sends a signal, and says how the process ended.
+    pub fn end_by(&mut self, signal: rustix::process::Signal) -> std::process::ExitStatus {
+        let id = i32::try_from(self.child.id()).unwrap();
+        let id = rustix::process::Pid::from_raw(id).unwrap();
+        rustix::process::kill_process(id, signal).unwrap();
+        self.child.wait().unwrap()
+    }
+
     pub fn process_id(&self) -> u32 {
         self.child.id()
     }

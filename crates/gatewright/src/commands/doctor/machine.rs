@@ -10,7 +10,7 @@ use domain::{
     Timestamp,
     seams::{Clock, SystemClock},
 };
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
 use store::Inspection;
 
 use super::{finding::Finding, size};
@@ -142,34 +142,17 @@ fn available() -> Option<u64> {
 
 /// A core file would hold keys and prompts.
 fn core_dumps() -> Finding {
-    let is_off = getrlimit(Resource::Core).current == Some(0);
-    let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
-    match (is_off, pattern.trim().strip_prefix('|')) {
-        (false, _) => Finding::fail(
-            CORES,
-            "they are on: a crash would write keys and prompts to the disk",
-            "a kernel that keeps to `ulimit -c 0` is needed",
-        ),
-        // The limit is for files; a program that takes them over a pipe is told of it, and may keep to it.
-        (true, Some(program)) if !is_kept_from(program) => Finding::warn(
-            CORES,
-            format!(
-                "no file is written, but the kernel hands them to `{}`",
-                first_word(program)
-            ),
-            "see that it keeps none of a process whose limit is 0, or set `kernel.core_pattern` to a name",
-        ),
-        _ => Finding::ok(CORES, "off"),
+    // The limit is for files; a program that takes cores over a pipe gets none of a process that may not be dumped.
+    let is_off = getrlimit(Resource::Core).current == Some(0)
+        && dumpable_behavior().is_ok_and(|found| found == DumpableBehavior::NotDumpable);
+    if is_off {
+        return Finding::ok(CORES, "off");
     }
-}
-
-/// Whether a program is known to keep nothing of a process whose limit is 0.
-fn is_kept_from(program: &str) -> bool {
-    first_word(program).ends_with("/systemd-coredump")
-}
-
-fn first_word(program: &str) -> &str {
-    program.split_whitespace().next().unwrap_or_default()
+    Finding::fail(
+        CORES,
+        "they are on: a crash would hand out keys and prompts",
+        "a kernel that keeps to `ulimit -c 0` and `PR_SET_DUMPABLE` is needed",
+    )
 }
 
 #[cfg(test)]
