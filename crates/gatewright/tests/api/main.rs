@@ -44,5 +44,6 @@ mod rerank;
 mod rotation;
 mod server;
 mod spans;
+mod ssrf;
 mod streams;
 mod tools;

@@ -3,7 +3,7 @@
 //!
 //! What is wrong with them is the caller's affair, and says nothing of the provider's health.
 
-use std::{borrow::Cow, fmt, time::Duration};
+use std::{borrow::Cow, collections::HashSet, fmt, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::{
@@ -17,6 +17,7 @@ use super::{
     Client,
     egress::Unfit,
     fetch::{Brought, Unbrought},
+    given,
     media_type::media_type,
 };
 
@@ -54,17 +55,19 @@ impl Client {
                         fetched.push((turn, at, data));
                         return Ok(());
                     }
-                    let checked = self.egress.check_document(medium.url).await;
-                    checked.map_err(|unfit| match unfit {
-                        Unfit::Refused => medium.refused(),
-                        Unfit::Unknown => medium.failed("the name of its host cannot be looked up"),
-                    })
+                    self.check_medium(medium).await
                 };
                 let brought = timeout(limit, bringing).await;
-                brought.unwrap_or_else(|_| {
-                    Err(medium.failed("its host took longer than the request may"))
-                })?;
+                brought.unwrap_or_else(|_| Err(medium.too_late()))?;
             }
+        }
+        for part in unread(request) {
+            let Some(medium) = Medium::of(&part) else {
+                continue;
+            };
+            let limit = TIMEOUT.min(target.timeout.saturating_sub(started.elapsed()));
+            let checked = timeout(limit, self.check_medium(medium)).await;
+            checked.unwrap_or_else(|_| Err(medium.too_late()))?;
         }
         let mut request = Cow::Borrowed(request);
         for (turn, at, data) in fetched {
@@ -74,6 +77,15 @@ impl Client {
             }
         }
         Ok(request)
+    }
+
+    /// Whether a provider may be told to fetch from an address.
+    async fn check_medium(&self, medium: Medium<'_>) -> Result<(), ProviderError> {
+        let checked = self.egress.check_document(medium.url).await;
+        checked.map_err(|unfit| match unfit {
+            Unfit::Refused => medium.refused(),
+            Unfit::Unknown => medium.failed("the name of its host cannot be looked up"),
+        })
     }
 
     /// What is at an address, as a `data:` URL.
@@ -92,6 +104,26 @@ impl Client {
         let kind = kind.map_err(|why| medium.failed(&why))?;
         Ok(format!("data:{kind};base64,{}", STANDARD.encode(&bytes)))
     }
+}
+
+/// The addresses in turns and tools that go out as they were given, but for those of the parts that were read.
+fn unread(request: &ChatRequest) -> Vec<Part> {
+    let turns = request
+        .messages
+        .iter()
+        .filter_map(|turn| turn.as_given.as_ref());
+    // What a function takes is no address, and what it is given is the model's.
+    let tools = request.tools.iter().filter(|tool| tool.kind != "function");
+    let given = turns.chain(tools.map(|tool| &tool.as_given));
+    let parts = request.messages.iter().flat_map(|turn| &turn.parts);
+    let read: HashSet<&str> = parts
+        .filter_map(|part| Some(Medium::of(part)?.url))
+        .collect();
+    given
+        .flat_map(given::addresses)
+        .filter(|url| !read.contains(url.as_str()))
+        .map(Part::File)
+        .collect()
 }
 
 /// A part that is no text, which is spoken of by its kind and its address.
@@ -137,6 +169,10 @@ impl<'r> Medium<'r> {
     }
 
     /// That it cannot be had. Another model would not get it either.
+    fn too_late(self) -> ProviderError {
+        self.failed("its host took longer than the request may")
+    }
+
     fn failed(self, why: &str) -> ProviderError {
         self.invalid(&format!("cannot be fetched: {why}"))
     }

@@ -10,6 +10,7 @@ mod fetch;
 mod filter;
 mod frames;
 mod framing;
+mod given;
 mod grant;
 mod guard;
 mod keys;

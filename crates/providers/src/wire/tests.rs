@@ -379,6 +379,29 @@ async fn addresses_in_messages_are_held_to_the_documents_list() {
         let part = Part::File(url.to_owned());
         assert_eq!(check(part).await, Err(Kind::RefusedAddress), "{url}");
     }
+    let given = async |turn: &str| {
+        let request = ChatRequest {
+            messages: vec![Message {
+                as_given: Some(domain::Json::parse(turn).unwrap()),
+                ..Message::new(Role::User, Vec::new())
+            }],
+            ..ChatRequest::default()
+        };
+        let checked = client.with_media(&target(""), &request, |_, _| false).await;
+        checked.map(|_| ()).map_err(|error| error.kind)
+    };
+    let video = r#"{"role":"user","content":[{"type":"video_url","video_url":{"url":"URL"}}]}"#;
+    let fine = video.replace("URL", "https://8.8.8.8/a.mp4");
+    assert_eq!(given(&fine).await, Ok(()));
+    for url in [
+        "http://192.168.0.1/",
+        "https://2130706433/",
+        "HTTP:169.254.169.254",
+    ] {
+        let refused = given(&video.replace("URL", url)).await;
+        assert_eq!(refused, Err(Kind::RefusedAddress), "{url}");
+    }
+
     for url in ["file:///etc/passwd", "a.png"] {
         let part = Part::File(url.to_owned());
         assert_eq!(check(part).await, Err(Kind::Invalid), "{url}");
