@@ -12,10 +12,12 @@
 mod aliases;
 mod auth;
 mod backup;
+mod bombs;
 mod cache;
 mod calls;
 mod canaries;
 mod cli;
+mod clock;
 mod contract;
 mod costs;
 mod datasets;
