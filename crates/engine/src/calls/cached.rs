@@ -7,10 +7,10 @@ use std::{
 
 use aws_lc_rs::digest::{Context, SHA256};
 use domain::{
-    ChatRequest, Example, FinishReason, Json, JsonObject, Kept, SpanId,
+    ChatRequest, Example, FinishReason, Json, JsonObject, Kept, SpanId, Timestamp,
     seams::{Cache, CacheKey, Clock},
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use crate::{
     error::Error,
@@ -22,7 +22,8 @@ use super::{open::Call, task::Task};
 /// Keeps answers, and knows which are on their way.
 pub(super) struct Cached {
     cache: Arc<dyn Cache>,
-    clock: Arc<dyn Clock>,
+    /// When it was opened, by both clocks: from then on the steady one counts, which nobody sets.
+    opened: (Timestamp, Instant),
     flights: Arc<Mutex<Flights>>,
 }
 
@@ -71,10 +72,10 @@ impl Company {
 }
 
 impl Cached {
-    pub(super) fn new(cache: Arc<dyn Cache>, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(cache: Arc<dyn Cache>, clock: &dyn Clock) -> Self {
         Self {
             cache,
-            clock,
+            opened: (clock.now(), Instant::now()),
             flights: Arc::default(),
         }
     }
@@ -85,7 +86,7 @@ impl Cached {
             let mut waiting = match self.join(key, company) {
                 Ok(lead) => {
                     // Looked up with the turn in hand: whoever had it before kept the answer first.
-                    return match self.cache.get(&key, self.clock.now()).await {
+                    return match self.cache.get(&key, self.now()).await {
                         Some(kept) => {
                             lead.land(kept.clone());
                             Turn::Kept(kept)
@@ -114,10 +115,15 @@ impl Cached {
             FinishReason::Stop | FinishReason::ToolCalls
         ) {
             let ttl = call.settings().cache_ttl();
-            let expires = self.clock.now().plus(ttl);
+            let expires = self.now().plus(ttl);
             self.cache.put(&lead.key, &kept, expires).await;
         }
         lead.land(kept);
+    }
+
+    fn now(&self) -> Timestamp {
+        let (time, instant) = self.opened;
+        time.plus(instant.elapsed())
     }
 
     fn join(&self, key: CacheKey, company: &Company) -> Result<Lead, watch::Receiver<Flight>> {

@@ -162,7 +162,7 @@ impl Calls {
             routes,
             projects,
             examples,
-            cached: Cached::new(cache, clock.clone()),
+            cached: Cached::new(cache, &*clock),
             asking: Asking {
                 prices: Prices::new(&options.prices),
                 checks: Arc::new(Checks::default()),
