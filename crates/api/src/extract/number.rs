@@ -8,7 +8,7 @@ use serde::{
     de::{self, Unexpected, Visitor},
 };
 
-/// The end of the whole numbers that a 64-bit integer holds, as a float.
+/// The end of the whole numbers that a 64-bit integer holds, as a float. What is just below the least of them reads as it.
 const END: f64 = 9_223_372_036_854_775_808.0;
 
 /// A whole number: `3` and `3.0`, and neither `3.5` nor `"3"` (`interface.md` 1.3).
@@ -40,7 +40,7 @@ impl<'de> Deserialize<'de> for Integer {
                 reason = "the number is whole and within the range"
             )]
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Integer, E> {
-                if number.fract() == 0.0 && (-END..END).contains(&number) {
+                if number.fract() == 0.0 && number.abs() < END {
                     Ok(Integer(number as i64))
                 } else {
                     Err(E::invalid_value(Unexpected::Float(number), &self))
@@ -75,4 +75,26 @@ pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D
         return Ok(number);
     };
     Err(de::Error::custom(fault))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_integer_holds_is_refused() {
+        let read = |text: &str| serde_json::from_str::<Integer>(text).map(|number| number.0);
+
+        assert_eq!(read("-9223372036854775808").unwrap(), i64::MIN);
+        assert_eq!(read("9223372036854775807").unwrap(), i64::MAX);
+        for text in [
+            "-9223372036854775809",
+            "9223372036854775808",
+            "-1e19",
+            "1e19",
+            "0.5",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
 }
