@@ -5,8 +5,8 @@ use domain::Json;
 use serde_json::Value;
 use url::Url;
 
-/// What the names of members with addresses end in.
-const ENDINGS: [&str; 2] = ["url", "uri"];
+/// What the names of members with addresses end in. Some hosts take an address where others take the bytes.
+const ENDINGS: [&str; 3] = ["url", "uri", "data"];
 
 /// The web addresses in the members that are called as addresses are.
 pub(super) fn addresses(given: &Json) -> Vec<String> {
@@ -50,6 +50,7 @@ mod tests {
             {"type": "text", "text": "see http://a.example"},
             {"type": "video_url", "video_url": {"url": "http://b.example", "detail": "low"}},
             {"type": "file", "file": {"fileUri": " HTTP:/10.0.0.1"}},
+            {"type": "file", "file": {"file_data": "https://d.example"}},
             {"type": "x", "x": [{"urls": "http://no.example", "im\u0061geURL": ["https:\/\/c.example", 3, "data:,"]}]}
         ]}"#;
 
@@ -57,7 +58,12 @@ mod tests {
 
         assert_eq!(
             found,
-            ["http://b.example", " HTTP:/10.0.0.1", "https://c.example"]
+            [
+                "http://b.example",
+                " HTTP:/10.0.0.1",
+                "https://d.example",
+                "https://c.example"
+            ]
         );
     }
 }
