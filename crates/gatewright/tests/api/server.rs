@@ -144,12 +144,18 @@ impl Server {
         lines.join("\n")
     }
 
-    /// Sends a signal, and says how the process ended.
+    /// Sends a signal until the process ends, and says how it did: what is said to a handler of its own first is done to it
+    /// the second time.
     pub fn end_by(&mut self, signal: rustix::process::Signal) -> std::process::ExitStatus {
         let id = i32::try_from(self.child.id()).unwrap();
         let id = rustix::process::Pid::from_raw(id).unwrap();
-        rustix::process::kill_process(id, signal).unwrap();
-        self.child.wait().unwrap()
+        loop {
+            rustix::process::kill_process(id, signal).unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+        }
     }
 
     pub fn process_id(&self) -> u32 {
