@@ -757,7 +757,7 @@ async fn a_client_that_leaves_takes_the_request_upstream_along() {
 async fn what_only_hosts_of_the_dialect_know_goes_to_them_alone() {
     let (server, upstream) = with_upstream(Answer::text("A cat.")).await;
     let api = server.api();
-    let messages = json!([{"role": "user", "content": [{"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}}]}]);
+    let messages = json!([{"role": "user", "content": [{"type": "video_url", "video_url": {"url": "https://8.8.8.8/a.mp4"}}]}]);
 
     let known = api.post(CHAT, asking(&json!({"messages": messages}))).await;
     let body = asking(&json!({"messages": messages, "model": "offline/echo"}));

