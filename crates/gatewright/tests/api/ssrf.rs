@@ -205,8 +205,16 @@ fn places(url: &str) -> Vec<(&'static str, &'static str, Value)> {
             at_chat,
             chat(json!({"type": "video_url", "video_url": {"url": url}})),
         ),
-        ("an image in an input", at_call, called("image_url")),
-        ("a document in an input", at_call, called("file_url")),
+        (
+            "an image in an input",
+            at_call,
+            called("_image_media_input"),
+        ),
+        (
+            "a document in an input",
+            at_call,
+            called("_file_media_input"),
+        ),
     ]
 }
 
