@@ -60,8 +60,8 @@ pub use rerank::{Ranked, RerankRequest, Reranking};
 pub use secret::Secret;
 pub use settings::{Kind as SettingKind, SETTINGS, Setting, Settings};
 pub use span::{
-    Feedback, MetaCorrection, Metric, Observation, Recorded, RecordedMeta, Span, SpanChange,
-    SpanKind, SpanRange, SpanWrite,
+    Feedback, MetaCorrection, Metric, Observation, Recorded, RecordedMeta, Span, SpanBounds,
+    SpanChange, SpanKind, SpanRange, SpanWrite,
 };
 pub use time::Timestamp;
 pub use usage::{Usage, UsageKinds, UsageReport, WholeUsage};

@@ -79,6 +79,31 @@ pub enum SpanWrite {
     Close(Span),
 }
 
+impl SpanWrite {
+    /// What is written.
+    pub const fn span(&self) -> &Span {
+        match self {
+            Self::New(span) | Self::Given(span) | Self::Begin(span) | Self::Close(span) => span,
+        }
+    }
+
+    /// The same, to be changed before.
+    pub const fn span_mut(&mut self) -> &mut Span {
+        match self {
+            Self::New(span) | Self::Given(span) | Self::Begin(span) | Self::Close(span) => span,
+        }
+    }
+}
+
+/// What is kept of a project's spans: what lies beyond one of the bounds is to be forgotten.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SpanBounds {
+    /// Those that began then or later; all, if there is none.
+    pub since: Option<Timestamp>,
+    /// What they may take together.
+    pub max_bytes: Option<u64>,
+}
+
 /// Which of our own finished spans are gone through, by when they began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanRange {

@@ -52,6 +52,15 @@ impl Timestamp {
         self.0
     }
 
+    /// This instant and `earlier` before it.
+    #[must_use]
+    pub fn minus(self, earlier: Duration) -> Self {
+        Self(
+            self.0
+                .saturating_sub(i64::try_from(earlier.as_micros()).unwrap_or(i64::MAX)),
+        )
+    }
+
     /// This instant and `later` after it.
     #[must_use]
     pub fn plus(self, later: Duration) -> Self {

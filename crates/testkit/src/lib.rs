@@ -15,6 +15,7 @@ mod flow;
 mod launch;
 mod neighbour;
 mod port;
+pub mod recorded;
 mod script;
 mod upstream;
 

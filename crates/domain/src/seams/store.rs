@@ -9,8 +9,8 @@ use crate::{
     Alias, AliasId, CustomModel, Dataset, DatasetId, Definition, Entry, EntryChange, EntryChanges,
     EntryId, Feedback, Function, FunctionFilter, FunctionId, FunctionName, MetaCorrection, Metric,
     MetricId, ModelId, ModelName, Named, Observation, Page, Paged, Project, ProjectId, ProjectName,
-    ProjectScope, Recorded, Revision, RevisionId, Span, SpanChange, SpanId, SpanRange, SpanWrite,
-    Timestamp, Token, TokenId, TokenKey, TraceId, Usd,
+    ProjectScope, Recorded, Revision, RevisionId, Span, SpanBounds, SpanChange, SpanId, SpanRange,
+    SpanWrite, Timestamp, Token, TokenId, TokenKey, TraceId, Usd,
 };
 
 /// Why storage could not do what was asked. Variants are what a caller would do differently.
@@ -256,6 +256,15 @@ pub trait SpanStore: Send + Sync {
 
     /// Forgets a span with what was added to it. Its children keep its id. Says whether it was there.
     async fn delete_span(&self, scope: ProjectScope, id: SpanId) -> Result<bool>;
+
+    /// Forgets the oldest of a project's spans, by their recorded beginning, as long as they lie beyond the bounds, `limit`
+    /// at most, and fewer where they are long; counts them. Those that are open stay. What was added to a span goes with
+    /// it.
+    async fn forget_spans(&self, project: ProjectId, bounds: SpanBounds, limit: u64)
+    -> Result<u64>;
+
+    /// What a project's spans take, with what was added to them.
+    async fn span_bytes(&self, project: ProjectId) -> Result<u64>;
 
     /// Closes every span that was begun and not closed, as `InternalServerError: interrupted` at `now`, and counts
     /// them. For the start, before anybody calls.

@@ -14,6 +14,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_deletions.sql"),
     include_str!("migrations/0005_given_spans.sql"),
     include_str!("migrations/0006_limits.sql"),
+    include_str!("migrations/0007_retention.sql"),
 ];
 /// Another process may be at it, on a large database.
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -4,7 +4,7 @@ use domain::{Feedback, Json, JsonObject, Observation, SpanChange, SpanKind, Time
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use crate::sqlite::{fault::Fault, row, spans::Key};
+use crate::sqlite::{fault::Fault, packing::Body, row, spans::Key};
 
 /// What was laid over `meta` so far; a row only if the span is there.
 const CHANGED_META: &str = "
@@ -15,8 +15,9 @@ const CHANGED_META: &str = "
 /// The bits of `changed` are listed in the migration that made `notes`.
 const CHANGE: &str = "
     INSERT INTO notes
-        (project_id, span_id, changed, name, kind, start_time, end_time, error, input, output, score, meta)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        (project_id, span_id, changed, name, kind, start_time, end_time, error, input, output, score, meta,
+         packed_input, packed_output)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
     ON CONFLICT (project_id, span_id) DO UPDATE
     SET changed = changed | ?3,
         name = iif(?3 & 1, ?4, name),
@@ -27,6 +28,8 @@ const CHANGE: &str = "
         input = iif(?3 & 32, ?9, input),
         output = iif(?3 & 64, ?10, output),
         score = iif(?3 & 128, ?11, score),
+        packed_input = iif(?3 & 32, ?13, packed_input),
+        packed_output = iif(?3 & 64, ?14, packed_output),
         meta = ?12";
 
 const RATE: &str = "
@@ -50,8 +53,14 @@ struct Observer {
     observations: String,
 }
 
-/// Lays a client's changes over those that were made before. Says whether the span was there.
-pub(super) fn change(connection: &Connection, key: Key, change: SpanChange) -> Result<bool, Fault> {
+/// Lays a client's changes over those that were made before. Input and output come packed, where they are among
+/// them. Says whether the span was there.
+pub(super) fn change(
+    connection: &Connection,
+    key: Key,
+    change: SpanChange,
+    [input, output]: [Body; 2],
+) -> Result<bool, Fault> {
     let before = row::first(connection, CHANGED_META, key, |row| {
         row::optional_object(row, 0)
     })?;
@@ -88,10 +97,12 @@ pub(super) fn change(connection: &Connection, key: Key, change: SpanChange) -> R
         change.start_time.flatten().map(Timestamp::micros),
         change.end_time.flatten().map(Timestamp::micros),
         change.error.flatten(),
-        change.input.flatten().as_ref().map(Json::text),
-        change.output.flatten().as_ref().map(Json::text),
+        input.text(),
+        output.text(),
         change.score.flatten(),
         meta.as_ref().map(Json::of).as_ref().map(Json::text),
+        input.packed,
+        output.packed,
     ])?;
     Ok(true)
 }

@@ -4,30 +4,45 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use domain::{
-    Feedback, Json, MetaCorrection, Metric, MetricId, Observation, Page, Paged, ProjectId,
-    ProjectScope, Recorded, Span, SpanChange, SpanId, SpanKind, SpanRange, SpanWrite, Timestamp,
+    Feedback, MetaCorrection, Metric, MetricId, Observation, Page, Paged, ProjectId, ProjectScope,
+    Recorded, Span, SpanBounds, SpanChange, SpanId, SpanKind, SpanRange, SpanWrite, Timestamp,
     TraceId,
     seams::{SpanStore, StoreError},
 };
 use rusqlite::{Connection, Row, params};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::sqlite::{Sqlite, fault::Fault, metrics, notes, record, row, writer::Write};
+use crate::sqlite::{
+    Sqlite,
+    fault::Fault,
+    metrics, notes,
+    packing::{self, Body},
+    record, retention, row,
+    writer::{Change, Write},
+};
 
 /// A project's id and that of one of its spans.
 pub(super) type Key = [[u8; 16]; 2];
 
+/// What is written of a span, its long texts packed and out of it.
+pub(super) struct Packed {
+    write: SpanWrite,
+    input: Body,
+    output: Body,
+}
+
 const INSERT: &str = "
     INSERT INTO spans
         (project_id, id, trace_id, parent_id, name, kind, start_time, end_time, error, meta, input, output, score, open,
-         given)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+         given, packed_input, packed_output)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
 
 /// Has the parameters of [`INSERT`].
 const CLOSE: &str = "
     UPDATE spans
     SET trace_id = ?3, parent_id = ?4, name = ?5, kind = ?6, start_time = ?7, end_time = ?8, error = ?9, meta = ?10,
-        input = ?11, output = ?12, score = ?13, open = ?14, given = ?15
+        input = ?11, output = ?12, score = ?13, open = ?14, given = ?15, packed_input = ?16, packed_output = ?17
     WHERE project_id = ?1 AND id = ?2 AND open = 1";
 
 /// The bits of `changed` are listed in the migration that made `notes`.
@@ -41,7 +56,9 @@ pub(super) const BY_ID: &str = "
            iif(n.changed & 32, n.input, s.input),
            iif(n.changed & 64, n.output, s.output),
            iif(n.changed & 128, n.score, coalesce(n.observed_score, s.score)),
-           s.meta, n.meta, n.observed_score, n.observations, n.feedback_score, n.feedback_comment
+           s.meta, n.meta, n.observed_score, n.observations, n.feedback_score, n.feedback_comment,
+           iif(n.changed & 32, n.packed_input, s.packed_input),
+           iif(n.changed & 64, n.packed_output, s.packed_output)
     FROM spans s LEFT JOIN notes n ON n.project_id = s.project_id AND n.span_id = s.id
     WHERE s.project_id = ?1 AND s.id = ?2";
 
@@ -61,9 +78,31 @@ pub(super) const INTERRUPT: &str = "
 
 const DELETE: &str = "DELETE FROM spans WHERE project_id = ?1 AND id = ?2";
 
+impl Packed {
+    /// Takes the texts out of what is written, and packs them.
+    pub(super) async fn all(mut writes: Vec<SpanWrite>) -> Result<Vec<Self>, StoreError> {
+        let bodies = writes.iter_mut().flat_map(|write| {
+            let span = write.span_mut();
+            [span.input.take(), span.output.take()]
+        });
+        let mut bodies = packing::pack(bodies.collect()).await?.into_iter();
+        let packed = writes.into_iter().map(|write| Self {
+            write,
+            input: bodies.next().unwrap_or_default(),
+            output: bodies.next().unwrap_or_default(),
+        });
+        Ok(packed.collect())
+    }
+}
+
 /// Writes spans one by one, up to the first that is refused. Feedback is none of the record's and left out.
-pub(super) fn write(connection: &Connection, writes: &[SpanWrite]) -> Result<bool, Fault> {
-    for write in writes {
+pub(super) fn write(connection: &Connection, writes: &[Packed]) -> Result<bool, Fault> {
+    for Packed {
+        write,
+        input,
+        output,
+    } in writes
+    {
         let (sql, span, open, given) = match write {
             SpanWrite::New(span) => (INSERT, span, false, false),
             SpanWrite::Given(span) => (INSERT, span, false, true),
@@ -81,14 +120,24 @@ pub(super) fn write(connection: &Connection, writes: &[SpanWrite]) -> Result<boo
             span.end_time.map(Timestamp::micros),
             span.error,
             span.meta.text(),
-            span.input.as_ref().map(Json::text),
-            span.output.as_ref().map(Json::text),
+            input.text(),
+            output.text(),
             span.score,
             open,
             given,
+            input.packed,
+            output.packed,
         ])?;
     }
     Ok(true)
+}
+
+/// Forgets a span with what was added to it. Says whether it was there.
+pub(super) fn forget(connection: &Connection, key: Key) -> Result<bool, Fault> {
+    let deleted = connection.prepare_cached(DELETE)?.execute(key)?;
+    notes::forget(connection, key)?;
+    metrics::forget(connection, key)?;
+    Ok(deleted > 0)
 }
 
 /// The span, with what was added to it.
@@ -107,8 +156,8 @@ fn read(row: &Row<'_>) -> Result<Span, Fault> {
         parent_id: row::optional_id(row, 3)?,
         start_time: row::optional_time(row, 6)?,
         end_time: row::optional_time(row, 7)?,
-        input: row::optional_json(row, 9)?,
-        output: row::optional_json(row, 10)?,
+        input: packing::unpacked(row, 9, 18)?,
+        output: packing::unpacked(row, 10, 19)?,
         error: row.get(8)?,
         meta: notes::meta(row, 12)?,
         score: row.get(11)?,
@@ -153,7 +202,8 @@ impl SpanStore for Sqlite {
         if writes.is_empty() {
             return Ok(());
         }
-        self.write(Write::Spans(writes)).await.map(drop)
+        let packed = Packed::all(writes).await?;
+        self.write(Write::Spans(packed)).await.map(drop)
     }
 
     async fn span(&self, scope: ProjectScope, id: SpanId) -> Result<Option<Span>, StoreError> {
@@ -187,11 +237,15 @@ impl SpanStore for Sqlite {
         &self,
         scope: ProjectScope,
         id: SpanId,
-        change: SpanChange,
+        mut change: SpanChange,
     ) -> Result<Option<Span>, StoreError> {
         let key = key(scope.project(), id);
+        let bodies = [&mut change.input, &mut change.output];
+        let bodies = bodies.map(|body| body.as_mut().and_then(Option::take));
+        let mut bodies = packing::pack(bodies.into()).await?.into_iter();
+        let bodies = [(); 2].map(|()| bodies.next().unwrap_or_default());
         self.change_and_give(move |connection| {
-            if !notes::change(connection, key, change)? {
+            if !notes::change(connection, key, change, bodies)? {
                 return Ok(None);
             }
             find(connection, key)
@@ -223,13 +277,36 @@ impl SpanStore for Sqlite {
 
     async fn delete_span(&self, scope: ProjectScope, id: SpanId) -> Result<bool, StoreError> {
         let key = key(scope.project(), id);
-        self.change(move |connection| {
-            let deleted = connection.prepare_cached(DELETE)?.execute(key)?;
-            notes::forget(connection, key)?;
-            metrics::forget(connection, key)?;
-            Ok(deleted > 0)
-        })
-        .await
+        self.change(move |connection| forget(connection, key)).await
+    }
+
+    async fn forget_spans(
+        &self,
+        project: ProjectId,
+        bounds: SpanBounds,
+        limit: u64,
+    ) -> Result<u64, StoreError> {
+        let project = project.uuid().into_bytes();
+        let is_due = self.read(move |connection| retention::is_due(connection, project, bounds));
+        if !is_due.await? {
+            return Ok(0);
+        }
+        let (tell, mut told) = oneshot::channel();
+        let step: Change = Box::new(move |connection| {
+            let forgotten = retention::step(connection, project, bounds, limit)?;
+            // Whoever gave up waiting has no use for it.
+            let _ = tell.send(forgotten);
+            Ok(forgotten > 0)
+        });
+        // What a power loss brings back is forgotten again.
+        self.write(Write::Remark(step)).await?;
+        Ok(told.try_recv().unwrap_or_default())
+    }
+
+    async fn span_bytes(&self, project: ProjectId) -> Result<u64, StoreError> {
+        let project = project.uuid().into_bytes();
+        self.read(move |connection| retention::taken(connection, project))
+            .await
     }
 
     async fn interrupt_open_spans(&self, now: Timestamp) -> Result<u64, StoreError> {

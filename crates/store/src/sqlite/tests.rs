@@ -185,6 +185,38 @@ async fn a_span_of_the_first_version_may_be_forgotten_and_written_anew() {
     assert_eq!(store.span(scope(), bare.id).await.unwrap(), Some(bare));
 }
 
+/// Rows of the fifth version, all of one project: two spans with everything that can be added to one.
+const VERSION_FIVE: &str = r#"
+    INSERT INTO spans (project_id, id, trace_id, name, start_time, meta, input, output, error, open) VALUES
+        (zeroblob(16), zeroblob(16), zeroblob(16), 'åb', 7, '{"a":1.0}', '"ü"', '2', 'broke', 0),
+        (zeroblob(16), randomblob(16), zeroblob(16), 'open', 8, '{}', NULL, NULL, NULL, 1);
+    INSERT INTO notes (project_id, span_id, changed, observations, feedback_comment, name, meta, error, input, output)
+        VALUES (zeroblob(16), zeroblob(16), 1, 'öl', 'x', 'named', '{}', 'no', '1', '[2]');
+    INSERT INTO metrics (id, project_id, span_id, dimension, value, comment, created_at) VALUES
+        (randomblob(16), zeroblob(16), zeroblob(16), 'größe', 1.0, 'so', 9);
+"#;
+
+#[tokio::test]
+async fn spans_of_the_fifth_version_are_summed_up_as_new_ones_are_and_can_be_forgotten() {
+    let (old, new) = (
+        upgraded_from(5, VERSION_FIVE),
+        upgraded_from(6, VERSION_FIVE),
+    );
+    let all = domain::SpanBounds {
+        since: Some(at(99)),
+        max_bytes: None,
+    };
+
+    let sum = old.span_bytes(nil()).await.unwrap();
+    let forgotten = old.forget_spans(nil(), all, 9).await.unwrap();
+
+    assert_eq!(sum, new.span_bytes(nil()).await.unwrap());
+    assert!(sum > 2 * 256 + 128 + 192, "{sum}");
+    assert_eq!(forgotten, 1);
+    let open = old.span_bytes(nil()).await.unwrap();
+    assert_eq!(open, 256 + 4 + 2);
+}
+
 #[test]
 fn queries_find_their_rows_by_an_index() {
     let mut connection = connect::in_memory().unwrap();
@@ -194,6 +226,7 @@ fn queries_find_their_rows_by_an_index() {
         (spans::INTERRUPT.to_owned(), "spans_open"),
         (spans::CHILDREN.to_owned(), "COVERING INDEX spans_by_parent"),
         (spans::BY_ID.to_owned(), "sqlite_autoindex_spans_1"),
+        (retention::OLDEST.to_owned(), "spans_by_age"),
         (metrics::PAGE.to_owned(), "metrics_by_span"),
         (metrics::FORGET.to_owned(), "metrics_by_span"),
         (changes::CHANGES.to_owned(), "(dataset_id=? AND version>?)"),

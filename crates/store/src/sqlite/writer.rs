@@ -15,7 +15,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use domain::{SpanWrite, seams::StoreError};
+use domain::seams::StoreError;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -27,7 +27,7 @@ use crate::{
         fault::Fault,
         health::Health,
         queue::Queued,
-        spans,
+        spans::{self, Packed},
     },
 };
 
@@ -42,7 +42,7 @@ pub(super) type Change = Box<dyn FnOnce(&Connection) -> Result<bool, Fault> + Se
 /// What is to be written.
 pub(super) enum Write {
     /// Spans, all or none.
-    Spans(Vec<SpanWrite>),
+    Spans(Vec<Packed>),
     /// What may be lost as a span may (`reliability.md` D2).
     Remark(Change),
     /// Anything else. It is synced before it is answered.

@@ -14,6 +14,7 @@ mod metrics;
 mod models;
 mod notes;
 mod record;
+mod retention;
 mod revisions;
 mod spans;
 mod tokens;

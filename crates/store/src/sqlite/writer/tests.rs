@@ -3,7 +3,7 @@
 use std::{path::Path, sync::atomic::AtomicUsize};
 
 use domain::{
-    Json, Project, ProjectName, Span, SpanKind, Timestamp,
+    Json, Project, ProjectName, Span, SpanKind, SpanWrite, Timestamp,
     seams::{Ids, RandomIds},
 };
 use rusqlite::ffi;
@@ -102,8 +102,12 @@ fn span(name: &str) -> Span {
     }
 }
 
-fn spans<const N: usize>(spans: [&Span; N]) -> Write {
-    Write::Spans(spans.map(|span| SpanWrite::New(span.clone())).to_vec())
+async fn spans<const N: usize>(spans: [&Span; N]) -> Write {
+    written(spans.map(|span| SpanWrite::New(span.clone())).to_vec()).await
+}
+
+async fn written(writes: Vec<SpanWrite>) -> Write {
+    Write::Spans(Packed::all(writes).await.unwrap())
 }
 
 fn change(change: impl FnOnce(&Connection) -> Result<bool, Fault> + Send + 'static) -> Write {
@@ -140,17 +144,17 @@ const FULL: i64 = 2;
 async fn standard_spans_are_synced_later_and_changes_at_once() {
     let mut bench = bench(Durability::Standard);
 
-    bench.write(spans([&span("a")])).await.unwrap();
+    bench.write(spans([&span("a")]).await).await.unwrap();
     let due = bench.writer.sync_due.unwrap();
     assert_eq!(synchronous(&bench), NORMAL);
 
-    bench.write(spans([&span("b")])).await.unwrap();
+    bench.write(spans([&span("b")]).await).await.unwrap();
     assert_eq!(bench.writer.sync_due, Some(due));
 
     bench.write(project()).await.unwrap();
     assert_eq!((bench.writer.sync_due, synchronous(&bench)), (None, FULL));
 
-    bench.write(spans([&span("c")])).await.unwrap();
+    bench.write(spans([&span("c")]).await).await.unwrap();
     bench.writer.sync();
     assert_eq!((bench.writer.sync_due, synchronous(&bench)), (None, FULL));
 }
@@ -159,7 +163,7 @@ async fn standard_spans_are_synced_later_and_changes_at_once() {
 async fn a_change_that_was_refused_has_synced_nothing() {
     let mut bench = bench(Durability::Standard);
     bench.write(project()).await.unwrap();
-    bench.write(spans([&span("a")])).await.unwrap();
+    bench.write(spans([&span("a")]).await).await.unwrap();
 
     let refused = bench.write(project()).await;
 
@@ -170,10 +174,10 @@ async fn a_change_that_was_refused_has_synced_nothing() {
 #[tokio::test]
 async fn an_overdue_sync_takes_the_next_spans_along() {
     let mut bench = bench(Durability::Standard);
-    bench.write(spans([&span("a")])).await.unwrap();
+    bench.write(spans([&span("a")]).await).await.unwrap();
     bench.writer.sync_due = Some(Instant::now());
 
-    bench.write(spans([&span("b")])).await.unwrap();
+    bench.write(spans([&span("b")]).await).await.unwrap();
 
     assert_eq!((bench.writer.sync_due, synchronous(&bench)), (None, FULL));
 }
@@ -182,7 +186,7 @@ async fn an_overdue_sync_takes_the_next_spans_along() {
 async fn strict_spans_are_synced_at_once() {
     let mut bench = bench(Durability::Strict);
 
-    bench.write(spans([&span("a")])).await.unwrap();
+    bench.write(spans([&span("a")]).await).await.unwrap();
 
     assert_eq!((bench.writer.sync_due, synchronous(&bench)), (None, FULL));
 }
@@ -207,10 +211,10 @@ async fn a_span_is_begun_and_closed_by_one_statement_each() {
     let commits = bench.commits.load(Ordering::SeqCst);
 
     let begun = vec![SpanWrite::Begin(one.clone())];
-    bench.write(Write::Spans(begun)).await.unwrap();
+    bench.write(written(begun).await).await.unwrap();
     one.name = "closed".to_owned();
     let closed = vec![SpanWrite::Close(one.clone()), SpanWrite::Begin(two.clone())];
-    bench.write(Write::Spans(closed)).await.unwrap();
+    bench.write(written(closed).await).await.unwrap();
 
     assert!(bench.is_kept(&one) && bench.is_kept(&two));
     assert_eq!(bench.commits.load(Ordering::SeqCst), commits + 2);
@@ -222,18 +226,18 @@ async fn a_group_is_one_commit_in_which_each_stands_alone() {
     let mut bench = bench(Durability::Standard);
     bench.write(project()).await.unwrap();
     let taken = span("taken");
-    bench.write(spans([&taken])).await.unwrap();
+    bench.write(spans([&taken]).await).await.unwrap();
     let commits = bench.commits.load(Ordering::SeqCst);
     let (one, two, three, lost) = (span("one"), span("two"), span("three"), span("lost"));
 
     let mut answers = Vec::new();
     for write in [
-        spans([&one]),
-        spans([&taken]),
-        spans([&lost, &taken]),
+        spans([&one]).await,
+        spans([&taken]).await,
+        spans([&lost, &taken]).await,
         project(),
         change(|_| panic!("a bug")),
-        spans([&two, &three]),
+        spans([&two, &three]).await,
     ] {
         answers.push(bench.push(write).await);
     }
@@ -259,10 +263,10 @@ async fn after_a_failed_sync_nothing_is_written_any_more() {
     let mut bench = bench(Durability::Standard);
     let (beside, later) = (span("beside"), span("later"));
 
-    let beside_answer = bench.push(spans([&beside])).await;
+    let beside_answer = bench.push(spans([&beside]).await).await;
     let failed = bench.push(failing(ffi::SQLITE_IOERR_FSYNC)).await;
     bench.serve();
-    let later_answer = bench.write(spans([&later])).await;
+    let later_answer = bench.write(spans([&later]).await).await;
 
     for answer in [
         beside_answer.await.unwrap(),
@@ -283,8 +287,8 @@ async fn a_full_disk_refuses_and_is_forgotten_when_there_is_space() {
     let mut bench = bench(Durability::Standard);
     let (before, after) = (span("before"), span("after"));
     let mut large = span("large");
-    large.input = Some(Json::of(&"x".repeat(1_000_000)));
-    bench.write(spans([&before])).await.unwrap();
+    large.error = Some("x".repeat(1_000_000));
+    bench.write(spans([&before]).await).await.unwrap();
     let limit = |pages: &'static str| {
         change(move |connection| {
             connection
@@ -294,9 +298,9 @@ async fn a_full_disk_refuses_and_is_forgotten_when_there_is_space() {
     };
 
     bench.write(limit("100")).await.unwrap();
-    let refused = bench.write(spans([&large])).await;
+    let refused = bench.write(spans([&large]).await).await;
     bench.write(limit("100000")).await.unwrap();
-    bench.write(spans([&after])).await.unwrap();
+    bench.write(spans([&after]).await).await.unwrap();
 
     assert!(matches!(refused, Err(StoreError::Full(_))), "{refused:?}");
     assert!(bench.is_kept(&before) && bench.is_kept(&after) && !bench.is_kept(&large));
