@@ -27,7 +27,7 @@ use crate::{
     rerank::Rerank,
     retries::Retries,
     route::Routes,
-    spans::{SpanWriter, SpanWriterTask, Spans},
+    spans::{Keeping, SpanWriter, SpanWriterTask, Spans, Sweep, SweepTask},
     vault::{Vault, VaultError},
 };
 
@@ -62,6 +62,7 @@ pub struct Gateway {
     observer: Arc<Observer>,
     store: Arc<dyn Store>,
     span_writer: Mutex<Option<SpanWriterTask>>,
+    sweep: Mutex<Option<SweepTask>>,
 }
 
 /// What the gateway stands on.
@@ -116,8 +117,11 @@ impl Gateway {
             ids,
         } = ground;
         let vault = Arc::new(vault);
-        let (spans, span_writer) = SpanWriter::start(store.clone());
         let projects = Arc::new(Projects::new(store.clone(), clock.clone(), options));
+        let keeping = Keeping::new(store.clone(), options.spans, &options.projects);
+        let keeping = Arc::new(keeping);
+        let (spans, span_writer) = SpanWriter::start(store.clone(), keeping.clone());
+        let sweep = Sweep::new(&store, &keeping, &clock).start();
         let prices = Arc::new(PriceBook::new(options.own_prices.clone()));
         let hosts = (registry.clone(), prices.clone());
         let rows = (store.clone(), projects.clone());
@@ -182,12 +186,7 @@ impl Gateway {
             embeddings: Embeddings::new(errands.clone()),
             rerank: Rerank::new(errands.clone(), store.clone()),
             ocr: Ocr::new(errands.clone(), store.clone(), sources),
-            spans: Spans {
-                store: store.clone(),
-                clock: clock.clone(),
-                ids: ids.clone(),
-                options: options.feedback,
-            },
+            spans: Spans::new(&store, seams, keeping, options.feedback),
             datasets: Datasets {
                 store: store.clone(),
                 examples: examples.clone(),
@@ -200,6 +199,7 @@ impl Gateway {
             observer,
             store,
             span_writer: Mutex::new(Some(span_writer)),
+            sweep: Mutex::new(Some(sweep)),
         })
     }
 
@@ -230,6 +230,9 @@ impl Gateway {
 
     /// Ends what is still under way, writes what still waits and closes storage.
     pub async fn close(&self) {
+        if let Some(sweep) = self.sweep.lock().await.take() {
+            sweep.stop().await;
+        }
         self.stop_calls().await;
         self.observer.stop().await;
         self.examples.stop().await;

@@ -43,8 +43,8 @@ pub use gateway::{Gateway, GatewayError, Ground};
 pub use models::{ChangedModel, ModelChange, Models, NewModel};
 pub use ocr::{Ocr, OcrCall, OcrModel, Recognized};
 pub use options::{
-    CallsOptions, FeedbackOptions, ModelsOptions, ObserverOptions, Options, PricesOptions,
-    ProjectOptions,
+    CallsOptions, Content, FeedbackOptions, ModelsOptions, ObserverOptions, Options, PricesOptions,
+    ProjectOptions, ProjectSpansOptions, SpansOptions,
 };
 pub use price::{Doubt, Found, Limits, OwnPrices, PriceBook, Row, Scaled, Way};
 pub use projects::{Held, Projects};

@@ -1,4 +1,4 @@
-//! The configuration keys of `[models]`, `[calls]`, `[prices]`, `[observer]` and `[feedback]`.
+//! The configuration keys of `[models]`, `[calls]`, `[prices]`, `[observer]`, `[feedback]`, `[spans]` and `[projects]`.
 
 use domain::ModelName;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,8 @@ pub struct Options {
     pub observer: ObserverOptions,
     /// `[feedback]`.
     pub feedback: FeedbackOptions,
+    /// `[spans]`.
+    pub spans: SpansOptions,
     /// `[projects.NAME]`.
     pub projects: indexmap::IndexMap<String, ProjectOptions>,
     /// `limits.model_calls`: requests of one project to one model that may be under way.
@@ -72,6 +74,42 @@ pub struct ProjectOptions {
     pub tokens_per_minute: Option<u32>,
     /// What its calls may cost a day (UTC), in USD; anything, if nothing is said.
     pub usd_per_day: Option<f64>,
+    /// What is kept of its spans, where that is not as `[spans]` says.
+    pub spans: ProjectSpansOptions,
+}
+
+/// What is kept of spans, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpansOptions {
+    /// Days after which a span is forgotten; 0: never.
+    pub keep_days: u32,
+    /// What the spans of one project may take, in GiB, before the oldest are forgotten; 0: as much as there is.
+    pub max_gib: f64,
+    /// What is kept of what went in and came out.
+    pub content: Content,
+}
+
+/// The same for one project, where something is said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProjectSpansOptions {
+    /// In place of `spans.keep_days`.
+    pub keep_days: Option<u32>,
+    /// In place of `spans.max_gib`.
+    pub max_gib: Option<f64>,
+    /// In place of `spans.content`.
+    pub content: Option<Content>,
+}
+
+/// What a span keeps of what went in and came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Content {
+    /// All of it.
+    Full,
+    /// Nothing: no input, no output, no words of a model, a provider or a client on what went wrong.
+    None,
 }
 
 /// How calls are evaluated (`interface.md` 15.8).

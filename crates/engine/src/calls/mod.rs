@@ -72,7 +72,12 @@ const FAR: Duration = Duration::from_hours(24 * 365);
 const LAST_WORD: Duration = Duration::from_secs(1);
 
 pub(crate) use self::errand::{Asking as AskingOne, Done, Errand, Errands, Noted, Place};
-pub(crate) use self::{ledger::Ledger, open::spec, spent::Spent};
+pub(crate) use self::{
+    conclude::{CLIENT_GONE, CLIENT_STALLED},
+    ledger::Ledger,
+    open::spec,
+    spent::Spent,
+};
 pub use self::{
     sink::{CallStream, StreamEvent, StreamForm},
     task::ChatCall,

@@ -144,7 +144,9 @@ impl Judge {
             let committed = self.spans.commit(SpanWrite::New(span)).await;
             committed.map_err(|error| error.to_string())?;
         }
-        let observation = observation?;
+        let keeping = self.spans.keeping();
+        let observation = keeping.observation(project, observation?).await;
+        let observation = observation.map_err(|error| error.to_string())?;
         let kept = self
             .store
             .observe_span(project, judged.span_id, &observation);

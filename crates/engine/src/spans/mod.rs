@@ -1,9 +1,11 @@
 //! Spans: made, changed, rated and read by clients, and saved as examples. Those of calls are written in groups.
 
+mod keeping;
 mod kept;
 mod metrics;
 mod reprice;
 mod saving;
+mod sweep;
 mod writer;
 
 use std::sync::Arc;
@@ -19,10 +21,14 @@ use crate::{
     options::FeedbackOptions,
 };
 
-pub(crate) use self::kept::kept;
 pub use self::metrics::{MetricChange, NewMetric};
 pub use self::reprice::{Change, Repriced, Repricing};
 pub(crate) use self::writer::{Committed, SpanWriter, SpanWriterTask, stopped};
+pub(crate) use self::{
+    keeping::Keeping,
+    kept::kept,
+    sweep::{Sweep, SweepTask},
+};
 
 const MAX_NAME_CHARS: usize = 1024;
 const MAX_KIND_CHARS: usize = 255;
@@ -34,10 +40,11 @@ const MAX_META_BYTES: usize = 64 * 1024;
 const MAX_MERGED_META_BYTES: usize = 256 * 1024;
 /// The service of spans.
 pub struct Spans {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) ids: Arc<dyn Ids>,
-    pub(crate) options: FeedbackOptions,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    keeping: Arc<Keeping>,
+    options: FeedbackOptions,
 }
 
 /// A span to be made.
@@ -79,6 +86,21 @@ pub struct Rated {
 }
 
 impl Spans {
+    pub(crate) fn new(
+        store: &Arc<dyn Store>,
+        (clock, ids): (&Arc<dyn Clock>, &Arc<dyn Ids>),
+        keeping: Arc<Keeping>,
+        options: FeedbackOptions,
+    ) -> Self {
+        Self {
+            store: store.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            keeping,
+            options,
+        }
+    }
+
     /// The span.
     ///
     /// # Errors
@@ -133,7 +155,8 @@ impl Spans {
         };
         check(&span)?;
         // Past the writer of the calls' spans: a group is committed whole or not at all, and this id may be taken.
-        let write = SpanWrite::Given(span.clone());
+        let write = self.keeping.write(SpanWrite::Given(span)).await?;
+        let span = write.span().clone();
         match self.store.commit_spans(vec![write]).await {
             Ok(()) => Ok(span),
             Err(StoreError::Taken) => {
@@ -167,6 +190,10 @@ impl Spans {
             (change.input, change.output) = (Some(input), Some(output));
             change.meta.get_or_insert_default().extend([mark()]);
         }
+        let change = self
+            .keeping
+            .change(caller.scope().project(), change)
+            .await?;
         self.store
             .change_span(caller.scope(), id, change)
             .await?

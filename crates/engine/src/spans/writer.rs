@@ -12,6 +12,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::keeping::Keeping;
+
 /// How many spans share one commit at most (`reliability.md` 13).
 const GROUP: usize = 256;
 /// How many spans may wait; beyond that a call waits to conclude.
@@ -26,6 +28,7 @@ type Waiting = (SpanWrite, oneshot::Sender<Committed>);
 #[derive(Clone)]
 pub(crate) struct SpanWriter {
     queue: mpsc::Sender<Waiting>,
+    keeping: Arc<Keeping>,
 }
 
 /// The task behind a [`SpanWriter`].
@@ -36,18 +39,24 @@ pub(crate) struct SpanWriterTask {
 
 impl SpanWriter {
     /// Starts the writer.
-    pub(crate) fn start(store: Arc<dyn Store>) -> (Self, SpanWriterTask) {
+    pub(crate) fn start(store: Arc<dyn Store>, keeping: Arc<Keeping>) -> (Self, SpanWriterTask) {
         let (queue, waiting) = mpsc::channel(WAITING);
         let stop = CancellationToken::new();
         let task = tokio::spawn(commit_groups(store, waiting, stop.clone()));
-        (Self { queue }, SpanWriterTask { stop, task })
+        (Self { queue, keeping }, SpanWriterTask { stop, task })
     }
 
-    /// Returns when the span is durable.
+    /// What is kept of what is written.
+    pub(crate) fn keeping(&self) -> &Keeping {
+        &self.keeping
+    }
+
+    /// Returns when the span is durable, as far as it is kept.
     ///
     /// # Errors
     /// What kept the commit from happening; the span is then not kept.
     pub(crate) async fn commit(&self, span: SpanWrite) -> Committed {
+        let span = self.keeping.write(span).await.map_err(Arc::new)?;
         let (done, durable) = oneshot::channel();
         self.queue.send((span, done)).await.map_err(|_| stopped())?;
         durable.await.map_err(|_| stopped())?

@@ -16,6 +16,10 @@ const MAX_MARKUP: f64 = 1_000.0;
 /// A cent, and a billion.
 const LEAST_USD: f64 = 0.01;
 const MOST_USD: f64 = 1e9;
+/// A century.
+const MAX_DAYS: f64 = 36_525.0;
+/// A PiB.
+const MAX_GIB: f64 = 1_048_576.0;
 
 /// Refuses what makes no sense, and puts addresses into the form that is bound.
 pub(crate) fn check(layers: &mut Layers) {
@@ -49,6 +53,8 @@ fn sensible(key: &Key, value: &Value) -> Result<Value, String> {
         ("markup", _) => between(value, 0.0, MAX_MARKUP)?,
         ("usd_per_day", _) => between(value, LEAST_USD, MOST_USD)?,
         (name, _) if name.ends_with("_per_minute") => between(value, 1.0, f64::from(u32::MAX))?,
+        ("keep_days", _) => between(value, 0.0, MAX_DAYS)?,
+        ("max_gib", _) => between(value, 0.0, MAX_GIB)?,
         (_, Value::Integer(count)) if !(1..=MAX_COUNT).contains(count) => {
             return Err(format!("is not between 1 and {MAX_COUNT}"));
         }

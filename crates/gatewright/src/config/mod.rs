@@ -145,6 +145,7 @@ impl Config {
             own_prices: self.own_prices.clone(),
             observer: self.options.observer.clone(),
             feedback: self.options.feedback,
+            spans: self.options.spans,
             projects: self.options.projects.clone(),
             model_calls: self.options.limits.model_calls,
             max_document_bytes: self.options.ocr.max_document_bytes,

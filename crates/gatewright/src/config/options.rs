@@ -23,6 +23,7 @@ pub(crate) struct Options {
     pub(crate) prices: engine::PricesOptions,
     pub(crate) observer: engine::ObserverOptions,
     pub(crate) feedback: engine::FeedbackOptions,
+    pub(crate) spans: engine::SpansOptions,
     pub(crate) ocr: documents::OcrOptions,
     pub(crate) upstream: providers::UpstreamOptions,
     pub(crate) egress: providers::EgressOptions,

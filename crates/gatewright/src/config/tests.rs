@@ -129,6 +129,27 @@ fn variables_are_toml_where_the_key_is_no_text() {
 }
 
 #[test]
+fn what_is_kept_of_spans_is_said_for_all_and_for_each_project() {
+    let file =
+        "[spans]\nkeep_days = 30\nmax_gib = 2\n[projects.a-b.spans]\nkeep_days = 0\nmax_gib = 0.5";
+    let environment = [("GATEWRIGHT_PROJECTS__A_B__SPANS__CONTENT", "none")];
+
+    let options = given(file, &environment).load().options;
+
+    let usual = engine::SpansOptions {
+        keep_days: 30,
+        max_gib: 2.0,
+        content: engine::Content::Full,
+    };
+    let own = engine::ProjectSpansOptions {
+        keep_days: Some(0),
+        max_gib: Some(0.5),
+        content: Some(engine::Content::None),
+    };
+    assert_eq!((options.spans, options.projects["a-b"].spans), (usual, own));
+}
+
+#[test]
 fn names_without_two_underscores_are_no_keys() {
     let environment = [
         ("GATEWRIGHT_LISTEN", "nonsense"),
@@ -359,6 +380,28 @@ const REFUSED: &[(&str, &[&str])] = &[
     (
         "prices.markup = -0.1",
         &["bad value for `prices.markup` in FILE:1: -0.1 is not between 0 and 1000"],
+    ),
+    (
+        "spans.keep_days = -1\nspans.max_gib = 1e9",
+        &[
+            "bad value for `spans.keep_days` in FILE:1: -1 is not between 0 and 36525",
+            "bad value for `spans.max_gib` in FILE:2: 1000000000.0 is not between 0 and 1048576",
+        ],
+    ),
+    (
+        "spans.keep_days = 0.5",
+        &[
+            "wrong type for `spans.keep_days` in FILE:1: 0.5 is a number with a fraction, but a whole number is needed",
+        ],
+    ),
+    (
+        "projects.a.spans.content = \"some\"\nprojects.a.spans.keep_days = 36526\nprojects.a.spans.days = 1",
+        &[
+            "unknown key `projects.a.spans.days` (= 1) in FILE:3; did you mean `projects.a.spans.keep_days`?",
+            "bad value for `projects.a.spans.keep_days` in FILE:2: 36526 is not between 0 and 36525",
+            "bad value for `projects.a.spans.content` in FILE:1: \"some\" does not fit: unknown variant `some`, expected \
+             `full` or `none`",
+        ],
     ),
     (
         "providers.a.api_base = \"localhost:80\"",

@@ -44,6 +44,7 @@ mod peers;
 mod prices;
 mod rerank;
 mod rotation;
+mod retention;
 mod server;
 mod spans;
 mod ssrf;

@@ -27,7 +27,8 @@ use super::{
     task::Task,
 };
 
-pub(super) const CLIENT_GONE: &str = "client disconnected";
+pub(crate) const CLIENT_GONE: &str = "client disconnected";
+pub(crate) const CLIENT_STALLED: &str = "client stalled";
 
 /// How a call ended.
 pub(super) enum Ending {
@@ -97,7 +98,7 @@ impl Closing {
                 Ending::Answered(_) | Ending::Kept(_) => None,
                 Ending::Failed(error) => Some(error.to_string()),
                 Ending::CallerGone => Some(CLIENT_GONE.to_owned()),
-                Ending::CallerStalled => Some("client stalled".to_owned()),
+                Ending::CallerStalled => Some(CLIENT_STALLED.to_owned()),
             },
             score: observation.map(|observation| observation.score),
             ..row(call, (input, output), meta)

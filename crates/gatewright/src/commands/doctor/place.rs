@@ -167,7 +167,7 @@ fn space(directory: &Path, mark: u64) -> Finding {
                 "{told}: calls are refused below {} (`store.min_free_mib`)",
                 size(mark)
             ),
-            "make room, or move the data directory",
+            "make room, or move the data directory; `[spans]` bounds what is kept",
         );
     }
     if free < LITTLE {
@@ -177,7 +177,7 @@ fn space(directory: &Path, mark: u64) -> Finding {
                 "{told}: calls are refused below {} (`store.min_free_mib`)",
                 size(mark)
             ),
-            "make room before it comes to that",
+            "make room before it comes to that, or bound what is kept with `[spans]`",
         );
     }
     Finding::ok(SPACE, told)
