@@ -139,7 +139,9 @@ async fn measured(site: &Site, spans: u64, requests: u64) -> Result<Level, Failu
         let begun = Instant::now();
         let reply = connection.get(&path).await?;
         lists.push(begun.elapsed());
-        missing += usize::from(reply.status != 200 || reply.json()["total"].as_u64() < Some(3));
+        missing += usize::from(
+            reply.status != 200 || reply.json()["meta"]["total_count"].as_u64() < Some(3),
+        );
     }
     drop(server);
     let (server, after_kill) = site.start(&[]).await?;
