@@ -35,6 +35,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let options = Options {
         data_dir: arguments.text("data-dir").into(),
         durability: Durability::Standard,
+        min_free_mib: 256,
     };
     let store = store::open_shared(&options).await?.store;
     let name = ProjectName::parse(arguments.text("project"))?;

@@ -160,6 +160,7 @@ mod tests {
                 created_at: self.clock.now(),
                 expires_at: None,
                 revoked_at: None,
+                calls_per_minute: None,
             };
             Principal::of(&token).scope()
         }

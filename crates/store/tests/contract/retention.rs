@@ -367,6 +367,7 @@ async fn sums_and_texts_are_the_same_after_a_restart_and_long_ones_are_packed() 
     let options = Options {
         data_dir: directory.path().join("data"),
         durability: Durability::Standard,
+        min_free_mib: 0,
     };
     let stores = store::open(&options).await.unwrap();
     let project = id();
