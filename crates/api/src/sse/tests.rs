@@ -402,7 +402,6 @@ fn served(events: Events<Scripted>, room: usize) -> (DuplexStream, TaskTracker, 
 async fn a_stream_is_under_way_until_its_last_event() {
     let Stream { says, events, .. } = stream(false);
     let (mut client, under_way, _ended) = served(events, 4096);
-    under_way.close();
     client
         .write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         .await
@@ -412,6 +411,7 @@ async fn a_stream_is_under_way_until_its_last_event() {
 
     tokio::time::sleep(Duration::from_secs(20)).await;
     assert_eq!(under_way.len(), 1);
+    under_way.close();
     says.send(failed(Error::unavailable("draining")))
         .await
         .unwrap();
