@@ -93,11 +93,24 @@ pub(super) fn told(source: &DocumentSource) -> Value {
         // What stands behind a question mark may be what opens the document to anybody.
         DocumentSource::Url(url) if is_address(url) => {
             let bare = url.split(['?', '#']).next().unwrap_or_default();
-            let kept = &bare[..bare.floor_char_boundary(MAX_URL)];
-            json!({ "url": kept })
+            let bare = without_user(bare);
+            json!({ "url": bare[..bare.floor_char_boundary(MAX_URL)] })
         }
         DocumentSource::Url(_) => json!({ "url": "data:" }),
         DocumentSource::Bytes { name, .. } => json!({ "name": name }),
+    }
+}
+
+/// An address without the name and the password in it. Readers of addresses take either slash for the one, and any number of
+/// them before the host.
+fn without_user(url: &str) -> String {
+    let slash = |sign: char| matches!(sign, '/' | '\\');
+    let (scheme, rest) = url.split_once(':').unwrap_or(("", url));
+    let from_host = rest.trim_start_matches(slash);
+    let (host, path) = from_host.split_at(from_host.find(slash).unwrap_or(from_host.len()));
+    match host.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{host}{path}"),
+        None => url.to_owned(),
     }
 }
 
@@ -113,4 +126,26 @@ pub(super) fn described(document: &Document) -> Json {
         "bytes": document.content.len(),
         "sha256": hex,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_opens_a_document_is_kept_of_its_address() {
+        for (url, kept) in [
+            ("https://host/a.pdf?sig=s3cret#x", "https://host/a.pdf"),
+            ("https://u:s3cret@host/a@b.pdf", "https://host/a@b.pdf"),
+            ("https://s3cret@host", "https://host"),
+            ("https:\\\\u:s3cret@host\\a.pdf", "https://host\\a.pdf"),
+            ("https:u:s3cret@host/a.pdf", "https://host/a.pdf"),
+            ("https:////u:a@s3cret@host/a.pdf", "https://host/a.pdf"),
+            ("u:s3cret@host/a.pdf", "u://host/a.pdf"),
+            ("/a/b.pdf", "/a/b.pdf"),
+        ] {
+            let told = told(&DocumentSource::Url(url.to_owned()));
+            assert_eq!(told, json!({ "url": kept }), "{url}");
+        }
+    }
 }

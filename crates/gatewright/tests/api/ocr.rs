@@ -272,6 +272,8 @@ async fn a_document_is_fetched_from_where_it_may_be_fetched_and_nowhere_else() {
         explained.contains("a user or a password") && !with_user.text.contains("pw@"),
         "{with_user:?}"
     );
+    let kept = api.span(&with_user).await["input"]["document"]["url"].clone();
+    assert_eq!(kept, format!("http://{open}/letter.pdf"));
     let page = from(format!("http://{nothing}/letter.pdf")).await;
     assert_eq!(
         page.fault(),
@@ -353,6 +355,18 @@ async fn what_is_wrong_with_a_request_is_said_with_its_place() {
         let answer = api.post(PATH, request.clone()).await;
         assert_eq!(answer.fault(), (422, place, slug), "{request}");
     }
+    let base64 = STANDARD.encode(b"%PDF-1.7 and nothing more");
+    let beside = json!({"type": "base64", "content": base64, "document_url": 7, "image_url": {}});
+    let beside = api
+        .post(PATH, json!({"model": "local/ocr", "document": beside}))
+        .await;
+    assert!(beside.text.contains("invalid_document"), "{beside:?}");
+    let wrong = json!({"type": "document_url", "document_url": 7});
+    let wrong = api
+        .post(PATH, json!({"model": "local/ocr", "document": wrong}))
+        .await;
+    let place = json!(["body", "document", "document_url"]);
+    assert_eq!(wrong.fault(), (422, place, "string_type"));
     let unknown = json!({"model": "local/ocr", "document": {"type": "pdf"}});
     let unknown = api.post(PATH, unknown).await.text;
     assert!(

@@ -163,15 +163,18 @@ impl Egress {
             }
             EgressPolicy::Tenant => {
                 let url = parsed(api_base);
-                let passage = url.as_ref().and_then(|url| self.tenant.admit(url));
+                let passage = url.as_ref().and_then(|url| self.tenant.admit(url, false));
                 passage.ok_or_else(|| refusal(url.as_ref()))
             }
         }
     }
 
-    /// Lets a request out to the address of a document, if it may be dialled.
+    /// Lets a request out to the address of a document, if it may be dialled. Nothing secret goes there, so that it may be
+    /// public without TLS, on the usual port.
     pub(super) fn admit_document(&self, url: &str) -> Option<Passage> {
-        self.documents.admit(&parsed(url)?)
+        let url = parsed(url)?;
+        let is_plain = url.scheme() == "http" && url.port_or_known_default() == Some(80);
+        self.documents.admit(&url, is_plain)
     }
 
     /// Checks an address that is only passed on, for a provider to fetch a document from.
@@ -216,8 +219,9 @@ impl Tenant {
         }
     }
 
-    /// The way to an address; `None` if it may not be dialled, as far as that can be told without looking a name up.
-    fn admit(&self, url: &Url) -> Option<Passage> {
+    /// The way to an address, `as_public` without TLS too; `None` if it may not be dialled, as far as that can be told
+    /// without looking a name up.
+    fn admit(&self, url: &Url, as_public: bool) -> Option<Passage> {
         let port = url.port_or_known_default()?;
         let host = url.host()?;
         let by = |client: &Transport| Passage {
@@ -232,6 +236,8 @@ impl Tenant {
         let guarded = match (url.scheme(), self.ports.get(&port)) {
             ("https", None) => &self.public,
             ("https", Some(on_port)) => &on_port.tls,
+            ("http", None) if as_public => &self.public,
+            ("http", Some(on_port)) if as_public => &on_port.tls,
             ("http", Some(on_port)) => &on_port.plain,
             _ => return None,
         };
@@ -297,5 +303,39 @@ impl Clients {
     /// A client that is held to a guard, if there is one.
     fn client(&self, guard: Option<&Arc<Guard>>) -> Transport {
         Transport::new(&self.tls, self.connect_timeout, guard.cloned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::tests::upstream_options;
+
+    #[test]
+    fn documents_may_be_public_without_tls_on_the_usual_port_alone() {
+        let options = EgressOptions {
+            allow: Vec::new(),
+            allow_documents: vec!["10.0.0.0/8:80".to_owned()],
+        };
+        let egress = Egress::new(&options, &upstream_options()).unwrap();
+
+        for (url, is_admitted) in [
+            ("http://8.8.8.8/a.pdf", true),
+            ("http://8.8.8.8:80/a.pdf", true),
+            ("http://10.1.2.3/a.pdf", true),
+            ("https://8.8.8.8/a.pdf", true),
+            ("http://8.8.8.8:8080/a.pdf", false),
+            ("http://8.8.8.8:443/a.pdf", false),
+            ("http://192.168.1.1/a.pdf", false),
+            ("http://localhost/a.pdf", false),
+            ("http://169.254.169.254/a.pdf", false),
+        ] {
+            assert_eq!(egress.admit_document(url).is_some(), is_admitted, "{url}");
+        }
+        assert!(
+            egress
+                .admit(EgressPolicy::Tenant, "http://8.8.8.8/v1")
+                .is_err()
+        );
     }
 }

@@ -126,7 +126,8 @@ impl Fetcher for Client {
         let parsed = Url::parse(url).ok();
         let is_web = |url: &Url| matches!(url.scheme(), "https" | "http");
         let parsed = parsed.filter(is_web).ok_or_else(|| {
-            let what = "the document's address is neither an `https:` nor a `data:` URL";
+            let what =
+                "the document's address is neither an `https:`, an `http:` nor a `data:` URL";
             of_document(DocumentFault::FetchFailed, what)
         })?;
         let too_long = || Unbrought::failed("its host took longer than 30 s");
@@ -146,7 +147,8 @@ impl Fetcher for Client {
                     format!("`{told}`")
                 };
                 let what = format!(
-                    "{which} is neither a public address nor in the operator's list `egress.allow_documents`"
+                    "{which} is neither a public one (`https`, or `http` on port 80) nor in the operator's list \
+                     `egress.allow_documents`"
                 );
                 of_document(DocumentFault::NotAllowed, what)
             }

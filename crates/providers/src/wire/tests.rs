@@ -55,12 +55,15 @@ pub(crate) fn client(allow: &[&str]) -> Client {
         allow_documents: allow.clone(),
         allow,
     };
-    let upstream = UpstreamOptions {
+    Client::new(&options, &upstream_options(), Arc::new(SystemClock)).unwrap()
+}
+
+pub(crate) const fn upstream_options() -> UpstreamOptions {
+    UpstreamOptions {
         connect_timeout_seconds: 5.0,
         timeout_seconds: 20.0,
         idle_timeout_seconds: 0.3,
-    };
-    Client::new(&options, &upstream, Arc::new(SystemClock)).unwrap()
+    }
 }
 
 /// The events in a body.

@@ -8,7 +8,7 @@ use base64::{
 };
 use domain::{DocumentSource, Invalid, JsonObject, ModelName, OcrExtras, Progress};
 use engine::OcrCall;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use utoipa::ToSchema;
 
 use crate::{
@@ -70,13 +70,24 @@ struct DocumentBody {
     #[serde(rename = "type")]
     kind: DocumentType,
     /// The `http(s):` or `data:` URL of a PDF or a picture.
-    document_url: Option<String>,
+    #[schema(value_type = Option<String>)]
+    document_url: Option<Given>,
     /// The same; PDFs are taken here too.
-    image_url: Option<String>,
+    #[schema(value_type = Option<String>)]
+    image_url: Option<Given>,
     /// The bytes in base64.
-    content: Option<String>,
+    #[schema(value_type = Option<String>)]
+    content: Option<Given>,
     /// What the document is called.
     document_name: Option<String>,
+}
+
+/// A member that counts for one `type` alone, and may be anything for the others.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Given {
+    Text(String),
+    Other(IgnoredAny),
 }
 
 /// Where a document is.
@@ -129,18 +140,19 @@ impl TryFrom<ReadDocument> for OcrCall {
 }
 
 fn source(body: DocumentBody) -> Result<DocumentSource, Invalid> {
-    let missing = |member: &str| {
-        Invalid::new("missing", "this field is required by the document's `type`").at(member)
+    let text = |member: &str, given: Option<Given>| match given {
+        Some(Given::Text(text)) => Ok(text),
+        Some(Given::Other(_)) => Err(Invalid::new("string_type", "must be a string").at(member)),
+        None => {
+            let fault = "this field is required by the document's `type`";
+            Err(Invalid::new("missing", fault).at(member))
+        }
     };
     Ok(match body.kind {
-        DocumentType::DocumentUrl => {
-            DocumentSource::Url(body.document_url.ok_or_else(|| missing("document_url"))?)
-        }
-        DocumentType::ImageUrl => {
-            DocumentSource::Url(body.image_url.ok_or_else(|| missing("image_url"))?)
-        }
+        DocumentType::DocumentUrl => DocumentSource::Url(text("document_url", body.document_url)?),
+        DocumentType::ImageUrl => DocumentSource::Url(text("image_url", body.image_url)?),
         DocumentType::Base64 => DocumentSource::Bytes {
-            content: decoded(body.content.ok_or_else(|| missing("content"))?)?,
+            content: decoded(text("content", body.content)?)?,
             name: body.document_name,
         },
     })
