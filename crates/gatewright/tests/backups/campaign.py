@@ -1,5 +1,6 @@
 """Takes backups of a server under load and restores them; tries disks that are full or read-only. `scripts/backup` calls it."""
 
+import atexit
 import http.client
 import json
 import os
@@ -36,6 +37,8 @@ class Server:
         environment = {"GATEWRIGHT_BOOTSTRAP_TOKENS": f"default:{TOKEN}", "GATEWRIGHT_OBSERVER__ENABLED": "false"}
         command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--data-dir", str(data_dir)]
         self.process = subprocess.Popen(command, env=environment, cwd=PLACE, stderr=subprocess.PIPE, text=True)
+        # A campaign that fails leaves nothing running, which would hold on to the output of whoever started it.
+        atexit.register(self.process.kill)
         self.port = None
         told = []
         for line in self.process.stderr:
@@ -192,7 +195,7 @@ def disks():
     left = (full, ["gatewright.lock"])
     refused("a restore to a full disk", no_room, left, "restore", file, "--data-dir", full)
     refused("a restore to a read-only disk", no_writing, (fixed, []), "restore", file, "--data-dir", fixed)
-    for folder, word in [(full, "calls are refused where"), (fixed, "read-only")]:
+    for folder, word in [(full, "calls are refused below"), (fixed, "read-only")]:
         told = json.loads(run("doctor", "--json", "--data-dir", folder, check=False).stdout)
         space = [it for it in told["checks"] if it["check"] == "disk space"]
         if [it["verdict"] for it in space] != ["fail"] or word not in space[0]["found"]:
