@@ -117,9 +117,9 @@ impl Gateway {
             ids,
         } = ground;
         let vault = Arc::new(vault);
-        let projects = Arc::new(Projects::new(store.clone(), clock.clone(), options));
-        let keeping = Keeping::new(store.clone(), options.spans, &options.projects);
-        let keeping = Arc::new(keeping);
+        let projects = Projects::new(store.clone(), clock.clone(), &options.projects);
+        let projects = Arc::new(projects);
+        let keeping = Arc::new(Keeping::new(projects.clone(), options.spans));
         let (spans, span_writer) = SpanWriter::start(store.clone(), keeping.clone());
         let sweep = Sweep::new(&store, &keeping, &clock).start();
         let prices = Arc::new(PriceBook::new(options.own_prices.clone()));

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Between two numbers of a sequence.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A sequence of numbers (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
@@ -20,12 +23,18 @@ impl Chance {
 
     /// Returns the next number.
     pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        let number = mixed(self.0);
+        self.0 = self.0.wrapping_add(STEP);
+        number
     }
+}
+
+/// A number that looks like chance (the finaliser of `SplitMix64`).
+pub fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(STEP);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

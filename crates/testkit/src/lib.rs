@@ -20,7 +20,7 @@ mod script;
 mod upstream;
 
 pub use answer::Answer;
-pub use chance::Chance;
+pub use chance::{Chance, mixed};
 pub use checks::Checks;
 pub use launch::{Launched, Weight};
 pub use neighbour::{Neighbour, Served};

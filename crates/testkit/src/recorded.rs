@@ -6,6 +6,8 @@ use domain::{Json, ProjectId, Span, SpanId, SpanKind, Timestamp};
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::mixed;
+
 /// When the first of them began.
 const FIRST: i64 = 1_735_689_600_000_000;
 const WORDS: [&str; 24] = [
@@ -72,14 +74,6 @@ fn text(seed: u64, bytes: usize) -> String {
         };
     }
     text
-}
-
-/// A number that looks like chance (the finaliser of `SplitMix64`).
-pub fn mixed(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use std::{
 };
 
 use domain::{
-    Cost, CostStatus, EntryId, Generation, Json, ModelName, Rung, SpanId, Usage, UsageReport,
+    Cost, CostStatus, EntryId, Generation, Json, ModelName, ProjectId, Rung, SpanId, Usage,
+    UsageReport,
     seams::{ProviderError, ProviderErrorKind, Taken},
 };
 use serde::Serialize;
@@ -20,6 +21,7 @@ use crate::{
     error::TriedModel,
     examples::{Chosen, Nearness},
     price::{Bill, Counted, Prices, Quote},
+    projects::Projects,
     route::Reachable,
     tokens::{self, Received, Sent},
 };
@@ -194,7 +196,7 @@ impl Ledger {
     }
 
     /// Counts what no provider has counted, and what that costs. To be called once, when the attempts are over.
-    pub(crate) async fn count(&self, prices: &Prices) {
+    async fn count(&self, prices: &Prices) {
         let uncounted: Vec<_> = {
             let mut entries = self.entries();
             let all = entries.iter_mut().enumerate();
@@ -226,6 +228,13 @@ impl Ledger {
         let mut sum = Usage::default();
         self.entries().iter().for_each(|entry| sum += entry.usage());
         sum
+    }
+
+    /// Counts what nobody counted, and books all of it on a project.
+    pub(crate) async fn settle(&self, prices: &Prices, projects: &Projects, project: ProjectId) {
+        self.count(prices).await;
+        let cost = self.bill().cost;
+        projects.book(project, &self.usage(), cost).await;
     }
 
     /// The cost of all attempts, and how far it can be trusted.

@@ -227,7 +227,7 @@ impl Calls {
         let running = self.running.spawn(async move {
             let ledger = Ledger::default();
             let ending = calls.run(&call, &ledger, caller, None).await;
-            calls.count(&call, &ledger).await;
+            calls.settle(&call, &ledger).await;
             let write = SpanWrite::New(calls.closing.span(&call, &ledger, &ending, None));
             calls.closing.conclude(call, ledger, ending, write).await
         });
@@ -305,7 +305,7 @@ impl Calls {
     async fn run_stream(&self, call: Call, caller: Caller, mut sink: Sink) {
         let ledger = Ledger::default();
         let ending = self.run(&call, &ledger, caller, Some(&mut sink)).await;
-        self.count(&call, &ledger).await;
+        self.settle(&call, &ledger).await;
         let span = self.closing.span(&call, &ledger, &ending, Some(&sink.sent));
         let write = match sink.settle().await {
             Ok(()) => SpanWrite::Close(span),
@@ -317,11 +317,10 @@ impl Calls {
         sink.close(result, within).await;
     }
 
-    /// Counts what nobody counted, and books all of it.
-    async fn count(&self, call: &Call, ledger: &Ledger) {
-        ledger.count(&self.asking.prices).await;
-        let (usage, cost) = (ledger.usage(), ledger.bill().cost);
-        self.projects.book(call.scope.project(), &usage, cost).await;
+    async fn settle(&self, call: &Call, ledger: &Ledger) {
+        let project = call.scope.project();
+        let prices = &self.asking.prices;
+        ledger.settle(prices, &self.projects, project).await;
     }
 
     async fn run(

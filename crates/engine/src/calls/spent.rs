@@ -38,11 +38,6 @@ impl Spent {
         }
     }
 
-    /// The tokens, and what they cost.
-    pub(crate) const fn sums(&self) -> (&Usage, Cost) {
-        (&self.usage, self.cost)
-    }
-
     /// Whether there is nothing to be recorded.
     pub(crate) fn is_nothing(&self) -> bool {
         self.usage.total_tokens() == 0

@@ -134,11 +134,9 @@ impl Judge {
         let reachable = stop.leads_to?;
         let (started, ledger) = (self.clock.now(), Ledger::default());
         let observation = self.observation(judged, &reachable, &ledger).await;
-        ledger.count(&self.prices).await;
-        let spent = Spent::of(&ledger);
-        let (usage, cost) = spent.sums();
         let project = judged.scope.project();
-        self.projects.book(project, usage, cost).await;
+        ledger.settle(&self.prices, &self.projects, project).await;
+        let spent = Spent::of(&ledger);
         if !spent.is_nothing() {
             let span = self.span(judged, (&reachable, started), &spent, &observation);
             let committed = self.spans.commit(SpanWrite::New(span)).await;

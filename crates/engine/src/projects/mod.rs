@@ -14,13 +14,14 @@ use domain::{
     Cost, Principal, ProjectId, TokenId, Usage, Usd,
     seams::{Clock, Store, StoreError},
 };
+use indexmap::IndexMap;
 use moka::sync::Cache;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use crate::{
     error::Error,
-    options::{Options, ProjectOptions},
+    options::{Options, ProjectOptions, ProjectSpansOptions},
 };
 
 pub(crate) use self::allowed::Allowed;
@@ -48,23 +49,29 @@ pub struct Projects {
 struct Ruled {
     models: Option<Arc<Allowed>>,
     meter: Option<Arc<Meter>>,
+    spans: ProjectSpansOptions,
 }
 
 impl Projects {
-    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, options: &Options) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        options: &IndexMap<String, ProjectOptions>,
+    ) -> Self {
         let now = Instant::now();
         let ruled = |(name, options): (&String, &ProjectOptions)| {
             let models = options.models.as_deref();
             let ruled = Ruled {
                 models: models.map(|models| Arc::new(Allowed::of(name, models))),
                 meter: Meter::of(name, options, now).map(Arc::new),
+                spans: options.spans,
             };
             (name.clone(), Arc::new(ruled))
         };
         Self {
             store,
             clock,
-            by_name: options.projects.iter().map(ruled).collect(),
+            by_name: options.iter().map(ruled).collect(),
             known: Cache::new(MOST_PROJECTS),
             tokens: Cache::builder()
                 .max_capacity(MOST_TOKENS)
@@ -81,6 +88,20 @@ impl Projects {
     ) -> Result<Option<Arc<Allowed>>, StoreError> {
         let ruled = self.ruled(project).await?;
         Ok(ruled.and_then(|ruled| ruled.models.clone()))
+    }
+
+    /// What the operator says of keeping a project's spans.
+    pub(crate) async fn spans_of(
+        &self,
+        project: ProjectId,
+    ) -> Result<ProjectSpansOptions, StoreError> {
+        let ruled = self.ruled(project).await?;
+        Ok(ruled.map(|ruled| ruled.spans).unwrap_or_default())
+    }
+
+    /// The same of all projects of which something is said.
+    pub(crate) fn spans_of_all(&self) -> impl Iterator<Item = ProjectSpansOptions> {
+        self.by_name.values().map(|ruled| ruled.spans)
     }
 
     /// Lets a call in by what its token and its project may do. What it may take is held until the value is dropped.

@@ -3,21 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Json, JsonObject, Observation, ProjectId, ProjectName, Span, SpanBounds, SpanChange, SpanWrite,
-    Timestamp,
-    seams::{Store, StoreError},
+    Json, JsonObject, Observation, ProjectId, Span, SpanBounds, SpanChange, SpanWrite, Timestamp,
+    seams::StoreError,
 };
-use indexmap::IndexMap;
-use moka::sync::Cache;
 
 use crate::{
     calls::{CLIENT_GONE, CLIENT_STALLED},
-    options::{Content, ProjectOptions, ProjectSpansOptions, SpansOptions},
+    options::{Content, ProjectSpansOptions, SpansOptions},
+    projects::Projects,
 };
 
 const DAY: Duration = Duration::from_hours(24);
 const GIB: f64 = 1_073_741_824.0;
-const MOST_PROJECTS: u64 = 10_000;
 /// What stands for words that are not kept.
 const NOT_KEPT: &str = "not kept";
 /// Members of `meta` with words out of what went in or came out.
@@ -26,11 +23,8 @@ const ATTEMPTS: &str = "models_tried";
 
 /// What holds for every project.
 pub(crate) struct Keeping {
-    store: Arc<dyn Store>,
-    usual: Rule,
-    named: IndexMap<String, Rule>,
-    /// What holds for a project. Neither its name nor the file changes while the server runs.
-    known: Cache<ProjectId, Rule>,
+    projects: Arc<Projects>,
+    usual: SpansOptions,
 }
 
 /// What holds for one project.
@@ -42,32 +36,25 @@ pub(crate) struct Rule {
 }
 
 impl Keeping {
-    pub(crate) fn new(
-        store: Arc<dyn Store>,
-        usual: SpansOptions,
-        projects: &IndexMap<String, ProjectOptions>,
-    ) -> Self {
-        let with_own = |own: &ProjectOptions| own.spans != ProjectSpansOptions::default();
-        let named = projects.iter().filter(|(_, own)| with_own(own));
-        Self {
-            store,
-            usual: Rule::of(usual),
-            named: named
-                .map(|(name, own)| (name.clone(), Rule::of(laid_over(own.spans, usual))))
-                .collect(),
-            known: Cache::new(MOST_PROJECTS),
-        }
+    pub(crate) fn new(projects: Arc<Projects>, usual: SpansOptions) -> Self {
+        Self { projects, usual }
     }
 
     /// Whether there is a bound at all.
     pub(super) fn is_bounded(&self) -> bool {
-        let mut rules = self.named.values().chain([&self.usual]);
-        rules.any(|rule| rule.keep.is_some() || rule.max_bytes.is_some())
+        let own = self.projects.spans_of_all().map(|own| self.over(own));
+        own.chain([Rule::of(self.usual)])
+            .any(|rule| rule.keep.is_some() || rule.max_bytes.is_some())
     }
 
-    /// What holds for the project of that name.
-    pub(super) fn named(&self, project: &ProjectName) -> Rule {
-        *self.named.get(project.as_str()).unwrap_or(&self.usual)
+    /// What holds for a project.
+    pub(super) async fn rule(&self, project: ProjectId) -> Result<Rule, StoreError> {
+        Ok(self.over(self.projects.spans_of(project).await?))
+    }
+
+    /// What a project's own word makes of the usual one.
+    fn over(&self, own: ProjectSpansOptions) -> Rule {
+        Rule::of(laid_over(own, self.usual))
     }
 
     /// What is written of a span, as far as it is kept.
@@ -99,20 +86,6 @@ impl Keeping {
             observations,
             ..observation
         })
-    }
-
-    async fn rule(&self, project: ProjectId) -> Result<Rule, StoreError> {
-        if self.named.is_empty() {
-            return Ok(self.usual);
-        }
-        if let Some(known) = self.known.get(&project) {
-            return Ok(known);
-        }
-        let projects = self.store.projects().await?;
-        let found = projects.iter().find(|known| known.id == project);
-        let rule = found.map_or(self.usual, |project| self.named(&project.name));
-        self.known.insert(project, rule);
-        Ok(rule)
     }
 }
 

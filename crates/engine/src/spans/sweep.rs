@@ -73,7 +73,7 @@ impl Sweep {
 
     async fn once(&self) -> Result<(), StoreError> {
         for project in self.store.projects().await? {
-            let rule = self.keeping.named(&project.name);
+            let rule = self.keeping.rule(project.id).await?;
             if let Some(bounds) = rule.bounds(self.clock.now()) {
                 self.project(project.id, bounds).await?;
             }
@@ -114,7 +114,10 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::options::{Content, ProjectOptions, ProjectSpansOptions, SpansOptions};
+    use crate::{
+        options::{Content, ProjectOptions, ProjectSpansOptions, SpansOptions},
+        projects::Projects,
+    };
 
     /// A swept store, and what moves its time.
     struct House {
@@ -133,10 +136,11 @@ mod tests {
             ..ProjectOptions::default()
         };
         let projects = IndexMap::from([("short".to_owned(), own)]);
+        let projects = Projects::new(store.clone(), clock.clone(), &projects);
         House {
             sweep: Sweep {
                 store: store.clone(),
-                keeping: Arc::new(Keeping::new(store, usual, &projects)),
+                keeping: Arc::new(Keeping::new(Arc::new(projects), usual)),
                 clock: clock.clone(),
             },
             clock,

@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File},
+    io,
     net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
@@ -148,6 +149,11 @@ impl Server {
     /// The id of its process.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Says whether it has not ended by itself.
+    pub fn is_alive(&mut self) -> io::Result<bool> {
+        Ok(self.child.try_wait()?.is_none())
     }
 
     /// Kills it at once, and waits until it is gone.

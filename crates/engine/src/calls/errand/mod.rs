@@ -191,7 +191,7 @@ impl Errands {
         let running = self.running.spawn(async move {
             let ledger = Ledger::default();
             let ending = errands.attend(&errand, &opened, &ledger, caller_gone).await;
-            errands.count(opened.scope, &ledger).await;
+            errands.settle(opened.scope, &ledger).await;
             errands.conclude(&errand, opened, ledger, ending).await
         });
         running.await.map_err(Error::internal)?
@@ -209,15 +209,13 @@ impl Errands {
         let walk = self.walk(errand, scope, &ledger, deadline);
         let outcome = tokio::time::timeout_at(deadline, walk).await;
         let outcome = outcome.unwrap_or_else(|_| Err(too_late(within, None, &ledger)));
-        self.count(scope, &ledger).await;
+        self.settle(scope, &ledger).await;
         (outcome, Spent::of(&ledger))
     }
 
-    /// Counts what nobody counted, and books all of it.
-    async fn count(&self, scope: ProjectScope, ledger: &Ledger) {
-        ledger.count(&self.prices).await;
-        let (usage, cost) = (ledger.usage(), ledger.bill().cost);
-        self.projects.book(scope.project(), &usage, cost).await;
+    async fn settle(&self, scope: ProjectScope, ledger: &Ledger) {
+        let project = scope.project();
+        ledger.settle(&self.prices, &self.projects, project).await;
     }
 
     /// Ends every errand that is under way, and returns when their spans are written.

@@ -12,7 +12,7 @@ use std::{error::Error, path::PathBuf, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use testkit::{arguments::Arguments, recorded};
+use testkit::{arguments::Arguments, mixed, recorded};
 use tokio::time::Instant;
 
 use self::site::Site;
@@ -111,7 +111,7 @@ async fn main() -> Result<(), Failure> {
 async fn measured(site: &Site, spans: u64, requests: u64) -> Result<Level, Failure> {
     let (server, start) = site.start(&[]).await?;
     let mut connection = site.connect().await?;
-    let chance = |count: u64| recorded::id(recorded::mixed(count) % spans);
+    let chance = |count: u64| recorded::id(mixed(count) % spans);
     for count in 0..WARM {
         connection
             .get(&format!("/v2/spans/{}", chance(count)))
